@@ -59,6 +59,21 @@ def test_log_joint_equals_enumeration_on_every_pattern(kind, normalized, seed):
     )
 
 
+@pytest.mark.parametrize("n_classes", [1, 2, 3, 4, 5, 7, 8, 9, 12, 13, 17, 26])
+@pytest.mark.parametrize("kind", KINDS)
+def test_log_joint_of_any_number_of_classes(kind, n_classes):
+    rng = np.random.default_rng([n_classes, *kind.encode()])
+    shape = {"naive": Structure.naive(5), "forest": oracle.random_forest(rng, 5)}
+    structure = shape.get(kind) or oracle.random_structure(rng, 5)
+    cards = rng.integers(1, 5, size=5)
+    for normalized, zeros in ((True, False), (True, True), (False, False)):
+        tables = oracle.random_tables(rng, structure, cards, n_classes, normalized, zeros)
+        codes = np.tile(oracle.every_pattern(rng, cards), 3)  # more rows than are taken at a time
+        np.testing.assert_allclose(
+            log_joint(tables, codes), oracle.log_joint(tables, codes), rtol=0, atol=1e-10
+        )
+
+
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
 @pytest.mark.parametrize("kind", KINDS)
 def test_codes_in_any_order_need_no_kernels_of_their_own(kind):

@@ -12,10 +12,24 @@ from __future__ import annotations
 import numpy as np
 
 from discbayes.kernels._compile import helper, kernel, small_helper
+from discbayes.kernels._vectors import SIZE, load, plus, store, times
+
+ZERO = np.uint64(0)
+FOUR = np.uint64(4)
+EIGHT = np.uint64(8)
 
 LOW, HIGH = 1e-100, 1e100
 # a sum above MIN_SUM is exact to rounding: terms lost below the range of a double cannot add to it
 MIN_SUM, MAX_SUM = 1e-290, 1e290
+
+
+@helper
+def _copy(factor, at, step, cells, n_classes, message):
+    """Write a factor over the values of a feature and the classes, without spaces between."""
+    for cell in range(0, cells, n_classes):
+        for c in range(n_classes):
+            message[cell + c] = factor[at + c]
+        at += step
 
 
 @helper
@@ -44,61 +58,91 @@ def _release_logs(messages, logs, cells, n_classes, out, row):
 
 
 @small_helper
-def _multiply_in(message, cells, source, line, step, n_classes, started):
-    """Multiply a message by that of a child; the first child starts it."""
-    if n_classes == 2:  # common, so written out
-        for cell in range(0, cells, 2):
-            if started:
-                message[cell] *= source[line]
-                message[cell + 1] *= source[line + 1]
-            else:
-                message[cell] = source[line]
-                message[cell + 1] = source[line + 1]
-            line += step
-    elif started:
-        for cell in range(0, cells, n_classes):
-            for c in range(n_classes):
-                message[cell + c] *= source[line + c]
-            line += step
-    else:
-        for cell in range(0, cells, n_classes):
-            for c in range(n_classes):
-                message[cell + c] = source[line + c]
-            line += step
+def _multiply_pairs(message, cells, factor, at, step, started):
+    """Multiply a message of two classes by a factor; the first factor starts the message."""
+    for cell in range(0, cells, 2):
+        if started:
+            message[cell] *= factor[at]
+            message[cell + 1] *= factor[at + 1]
+        else:
+            message[cell] = factor[at]
+            message[cell + 1] = factor[at + 1]
+        at += step
 
 
 @small_helper
-def _sum_values(theta, line, message, cells, n_classes, total, at):
-    """Write Σ_v θ[v, c] · message[v, c] for every class to ``total``, from ``at`` on.
+def _sum_pairs(theta, line, message, cells, total, to):
+    """Write Σ_v θ[v, c] · message[v, c] of two classes to ``total``, from ``to`` on."""
+    p = 0.0
+    q = 0.0
+    for cell in range(0, cells, 2):
+        p += theta[line + cell] * message[cell]
+        q += theta[line + cell + 1] * message[cell + 1]
+    total[to] = p
+    total[to + 1] = q
 
-    Four classes at a time have their sums in registers, where an array would be written each time.
+
+@small_helper
+def _multiply(a, at_a, step_a, b, at_b, step_b, n_classes, cells, product):
+    """Write the product of two factors over the values of a feature and the classes.
+
+    A factor is read from ``at`` on, and its values are ``step`` numbers apart; either may be the
+    product itself. Four classes at a time are in a register. The last vector ends at the last
+    class and may share classes with the one before, so it is read before and written after that.
     """
-    if n_classes == 2:
-        a = 0.0
-        b = 0.0
-        for cell in range(0, cells, 2):
-            a += theta[line + cell] * message[cell]
-            b += theta[line + cell + 1] * message[cell + 1]
-        total[at] = a
-        total[at + 1] = b
+    if n_classes < SIZE:
+        for cell in range(0, cells, n_classes):
+            for k in range(n_classes):
+                product[cell + k] = a[at_a + k] * b[at_b + k]
+            at_a += step_a
+            at_b += step_b
         return
-    whole = n_classes - n_classes % 4
-    for c in range(0, whole, 4):
-        a = b = d = e = 0.0
-        for cell in range(c, cells, n_classes):
-            a += theta[line + cell] * message[cell]
-            b += theta[line + cell + 1] * message[cell + 1]
-            d += theta[line + cell + 2] * message[cell + 2]
-            e += theta[line + cell + 3] * message[cell + 3]
-        total[at + c] = a
-        total[at + c + 1] = b
-        total[at + c + 2] = d
-        total[at + c + 3] = e
-    for c in range(whole, n_classes):
-        a = 0.0
-        for cell in range(c, cells, n_classes):
-            a += theta[line + cell] * message[cell]
-        total[at + c] = a
+    last = np.uint64(n_classes) - FOUR
+    x = np.uint64(at_a)
+    y = np.uint64(at_b)
+    for cell in range(0, cells, n_classes):
+        z = np.uint64(cell)
+        end = times(load(a, x + last), load(b, y + last))
+        c = ZERO
+        while c < last:
+            store(times(load(a, x + c), load(b, y + c)), product, z + c)
+            c += FOUR
+        store(end, product, z + last)
+        x += np.uint64(step_a)
+        y += np.uint64(step_b)
+
+
+@small_helper
+def _sum_values(theta, line, factor, at, step, cells, n_classes, total, to):
+    """Write Σ_v θ[v, c] · factor[v, c] for every class to ``total``, from ``to`` on.
+
+    Two vectors of four classes have their sums in registers. The last vector ends at the last
+    class; classes that it shares with the one before are computed twice, to the same result.
+    """
+    if n_classes < SIZE:
+        for k in range(n_classes):
+            total[to + k] = 0.0
+            for v in range(cells // n_classes):
+                total[to + k] += theta[line + v * n_classes + k] * factor[at + v * step + k]
+        return
+    wide = np.uint64(n_classes)
+    last = wide - FOUR
+    c = ZERO
+    while c < wide:
+        second = c + FOUR if c + FOUR < last else last
+        first = c if c < last else last
+        x = np.uint64(line)
+        y = np.uint64(at)
+        p = times(load(theta, x + first), load(factor, y + first))
+        q = times(load(theta, x + second), load(factor, y + second))
+        for _ in range(n_classes, cells, n_classes):
+            x += wide
+            y += np.uint64(step)
+            p = plus(p, times(load(theta, x + first), load(factor, y + first)))
+            q = plus(q, times(load(theta, x + second), load(factor, y + second)))
+        store(p, total, np.uint64(to) + first)
+        store(q, total, np.uint64(to) + second)
+        c += EIGHT
 
 
 @small_helper
@@ -129,16 +173,17 @@ def marginalize_missing(codes, rows, forest, layout, cpts, out, beyond):
     widest = 0
     for i in range(cards.size):
         widest = max(widest, cards[i])
-    message = np.empty(widest * n_classes)
+    # one array: a product of messages in front, then the messages to parents
+    sent_start = widest * n_classes
+    work = np.empty(sent_start + starts[-1])
     logs = np.empty(widest * n_classes)
-    sent = np.empty(starts[-1])  # messages to parents
     has_sent = np.zeros(cards.size, np.bool_)
     # bounds on the positive entries of each message sent
     low = np.ones(cards.size)
     high = np.ones(cards.size)
     missing = np.empty(forest.upward.size + 1, np.int64)
     # messages to the row are multiplied, and their logarithm is taken once at the end
-    product = np.empty(n_classes)
+    row_product = np.empty(n_classes)
     before = np.empty(n_classes)
     for r in range(rows.size):
         row = rows[r]
@@ -147,7 +192,7 @@ def marginalize_missing(codes, rows, forest, layout, cpts, out, beyond):
             missing[n_missing] = i
             n_missing += codes[i, row] >= cards[i]
         for c in range(n_classes):
-            product[c] = 1.0
+            row_product[c] = 1.0
             before[c] = out[row, c]
         product_low = product_high = 1.0
         pending = False
@@ -156,39 +201,63 @@ def marginalize_missing(codes, rows, forest, layout, cpts, out, beyond):
             cells = cards[i] * n_classes
             least = most = 1.0
             # false, but not a literal: for a literal every helper would be compiled again
-            started = stored = cells < 0
-            for at in range(forest.child_start[i], forest.child_start[i + 1]):
-                k = forest.child_index[at]
+            started = stored = in_table = cells < 0
+            # the product so far: where it starts, in a table or in ``work``, and its step by value
+            at = step = 0
+            for place in range(forest.child_start[i], forest.child_start[i + 1]):
+                k = forest.child_index[place]
                 observed = codes[k, row] < cards[k]
                 if not observed and not has_sent[k]:
                     continue
                 by_low = cpts.smallest[k] if observed else low[k]
                 by_high = 1.0 if observed else high[k]
                 if started and (least * by_low < LOW or most * by_high > HIGH):
-                    _store_logs(message, logs, cells, stored)
+                    if in_table or at > 0:  # one child so far, which was not copied
+                        product = cpts.theta if in_table else work
+                        _copy(product, at, step, cells, n_classes, work)
+                    _store_logs(work, logs, cells, stored)
                     stored = True
+                    in_table = False
+                    at = 0
+                    step = n_classes
                     least = most = 1.0
                 least *= by_low
                 most *= by_high
                 beyond[r] |= by_low == 0.0
                 if observed:
-                    line = offsets[k] + np.int64(codes[k, row]) * n_classes
-                    step = cards[k] * n_classes
-                    _multiply_in(message, cells, cpts.theta, line, step, n_classes, started)
+                    child_at = offsets[k] + np.int64(codes[k, row]) * n_classes
+                    child_step = cards[k] * n_classes
                     if not normalized:
                         for c in range(n_classes):
                             out[row, c] += cpts.shifts[k]
                 else:
-                    _multiply_in(message, cells, sent, starts[k], n_classes, n_classes, started)
+                    child_at = sent_start + starts[k]
+                    child_step = n_classes
                     has_sent[k] = False
+                child = cpts.theta if observed else work
+                if n_classes == 2:
+                    _multiply_pairs(work, cells, child, child_at, child_step, started)
+                elif started:
+                    product = cpts.theta if in_table else work
+                    _multiply(
+                        product, at, step, child, child_at, child_step, n_classes, cells, work
+                    )
+                    in_table = False
+                    at = 0
+                    step = n_classes
+                else:  # not copied: with one child, its table or message is the product
+                    in_table = observed
+                    at = child_at
+                    step = child_step
                 started = True
             if not started:
                 if normalized:
                     continue
                 for cell in range(cells):
-                    message[cell] = 1.0
+                    work[cell] = 1.0
+                step = n_classes
             if stored:
-                _release_logs(message, logs, cells, n_classes, out, row)
+                _release_logs(work, logs, cells, n_classes, out, row)
                 least = most = 1.0
             low_of_sum = least * cpts.smallest[i]
             if not normalized:
@@ -197,20 +266,23 @@ def marginalize_missing(codes, rows, forest, layout, cpts, out, beyond):
                     out[row, c] += cpts.shifts[i]
             p = forest.parent[i]
             base = offsets[i]
-            at = starts[i]
-            n_lines = 1
+            first = sent_start + starts[i]
+            end = first + n_classes
             to_parent = p >= 0 and codes[p, row] >= cards[p]
             if to_parent:
-                n_lines = cards[p]
+                end = first + cards[p] * n_classes
             elif p >= 0:
                 base += codes[p, row] * cells
-            for _ in range(n_lines):
-                _sum_values(cpts.theta, base, message, cells, n_classes, sent, at)
+            product = cpts.theta if in_table else work
+            for to in range(first, end, n_classes):
+                if n_classes == 2:
+                    _sum_pairs(cpts.theta, base, work, cells, work, to)
+                else:
+                    _sum_values(cpts.theta, base, product, at, step, cells, n_classes, work, to)
                 base += cells
-                at += n_classes
             # where the bound does not guarantee that the sums are exact, their own size has to
             if stored or low_of_sum < MIN_SUM:
-                found = _least(sent, starts[i], at)
+                found = _least(work, first, end)
                 beyond[r] |= found < MIN_SUM * most
                 low_of_sum = found if low_of_sum < MIN_SUM else min(low_of_sum, found)
             if beyond[r] or most > MAX_SUM:
@@ -223,14 +295,14 @@ def marginalize_missing(codes, rows, forest, layout, cpts, out, beyond):
                 continue
             if product_low * low_of_sum < LOW or product_high * most > HIGH:
                 for c in range(n_classes):
-                    out[row, c] += np.log(product[c])
-                    product[c] = 1.0
+                    out[row, c] += np.log(row_product[c])
+                    row_product[c] = 1.0
                 product_low = product_high = 1.0
             product_low *= low_of_sum
             product_high *= most
             pending = True
             for c in range(n_classes):
-                product[c] *= sent[starts[i] + c]
+                row_product[c] *= work[first + c]
         if beyond[r]:
             for c in range(n_classes):
                 out[row, c] = before[c]
@@ -238,4 +310,4 @@ def marginalize_missing(codes, rows, forest, layout, cpts, out, beyond):
                 has_sent[i] = False
         elif pending:
             for c in range(n_classes):
-                out[row, c] += np.log(product[c])
+                out[row, c] += np.log(row_product[c])

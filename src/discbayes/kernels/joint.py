@@ -7,7 +7,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from discbayes.kernels._compile import helper, kernel
+from discbayes.kernels._compile import helper, kernel, small_helper
+from discbayes.kernels._vectors import SIZE, load, plus, store
+
+# Rows whose cells are found together: they stay in the nearest cache for a few hundred features.
+# Not a power of two, since cells of one row would then take turns in few of its places.
+CHUNK = 72
+ZERO = np.uint64(0)
+FOUR = np.uint64(4)
+EIGHT = np.uint64(8)
+TWELVE = np.uint64(12)
 
 
 @kernel
@@ -33,6 +42,65 @@ def _find_cells(
             cell[m] += parent[m] * stride
 
 
+@small_helper
+def _add_tables(log_prior, log_theta, cells, m, flat, at):
+    """Write the log-joint of one row of at least four classes, from ``at`` on.
+
+    Three vectors of classes are summed at a time, in registers. The last vector ends at the last
+    class: classes that it shares with the one before are computed twice, to the same result.
+    """
+    wide = np.uint64(log_prior.size)
+    last = wide - FOUR
+    c = ZERO
+    while c + FOUR < wide:
+        second = c + FOUR if c + FOUR < last else last
+        third = c + EIGHT if c + EIGHT < last else last
+        x = load(log_prior, c)
+        y = load(log_prior, second)
+        z = load(log_prior, third)
+        for i in range(cells.shape[0]):
+            cell = np.uint64(cells[i, m])
+            x = plus(x, load(log_theta, cell + c))
+            y = plus(y, load(log_theta, cell + second))
+            z = plus(z, load(log_theta, cell + third))
+        store(x, flat, at + c)
+        store(y, flat, at + second)
+        store(z, flat, at + third)
+        c += TWELVE
+    if c < wide:
+        x = load(log_prior, last)
+        for i in range(cells.shape[0]):
+            x = plus(x, load(log_theta, np.uint64(cells[i, m]) + last))
+        store(x, flat, at + last)
+
+
+@helper
+def _add_features(
+    codes, start, offsets, parent_start, parent_index, parent_stride, log_prior, log_theta, out
+):
+    """Write the log-joint of rows of fewer than four classes.
+
+    The loop over features is the outer one, so that a table stays in the cache.
+    """
+    n_rows, n_classes = out.shape
+    cell = np.empty(n_rows, np.int64)
+    for m in range(n_rows):  # written out: assigning one array to another takes seconds to compile
+        for c in range(n_classes):
+            out[m, c] = log_prior[c]
+    for i in range(codes.shape[0]):
+        _find_cells(
+            codes, start, i, offsets, parent_start, parent_index, parent_stride, n_classes, cell
+        )
+        if n_classes == 2:
+            for m in range(n_rows):
+                out[m, 0] += log_theta[cell[m]]
+                out[m, 1] += log_theta[cell[m] + 1]
+        else:
+            for m in range(n_rows):
+                for c in range(n_classes):
+                    out[m, c] += log_theta[cell[m] + c]
+
+
 @kernel
 def complete_log_joint(
     codes,
@@ -46,29 +114,27 @@ def complete_log_joint(
     log_theta,
     out,
 ):
-    """Write log P(c, x) of consecutive complete rows.
-
-    The loop over features is the outer one, so that a table stays in the cache.
-    """
+    """Write log P(c, x) of consecutive complete rows."""
     n_features, n_rows = codes.shape[0], stop - start
     n_classes = log_prior.size
-    cell = np.empty(n_rows, np.int64)
-    for m in range(n_rows):  # written out: assigning one array to another takes seconds to compile
-        for c in range(n_classes):
-            out[m, c] = log_prior[c]
-    for i in range(n_features):
-        _find_cells(
-            codes, start, i, offsets, parent_start, parent_index, parent_stride, n_classes, cell
-        )
-        if n_classes == 2:
-            for m in range(n_rows):
-                out[m, 0] += log_theta[cell[m]]
-                out[m, 1] += log_theta[cell[m] + 1]
-        else:
-            for m in range(n_rows):
-                at = cell[m]
-                for c in range(n_classes):
-                    out[m, c] += log_theta[at + c]
+    if n_classes >= SIZE:
+        flat = out.reshape(out.size)
+        cells = np.empty((n_features, CHUNK), np.int64)
+        for first in range(0, n_rows, CHUNK):
+            size = min(CHUNK, n_rows - first)
+            for i in range(n_features):
+                _find_cells(
+                    codes, start + first, i, offsets, parent_start, parent_index, parent_stride,
+                    n_classes, cells[i, :size],
+                )  # fmt: skip
+            for m in range(size):
+                at = np.uint64((first + m) * n_classes)
+                _add_tables(log_prior, log_theta, cells, m, flat, at)
+    else:
+        _add_features(
+            codes, start, offsets, parent_start, parent_index, parent_stride, log_prior, log_theta,
+            out,
+        )  # fmt: skip
 
 
 @kernel
