@@ -6,7 +6,19 @@ of the table.
 
 from types import ModuleType
 
-from cases import default, gaps, margins, memory, naive_bayes, pairs, parameters, search, start, tan
+from cases import (
+    default,
+    few_rows,
+    gaps,
+    margins,
+    memory,
+    naive_bayes,
+    pairs,
+    parameters,
+    search,
+    start,
+    tan,
+)
 
 CASES: dict[str, ModuleType] = {
     "nb": naive_bayes,
@@ -14,6 +26,7 @@ CASES: dict[str, ModuleType] = {
     "default": default,
     "pairs": pairs,
     "gaps": gaps,
+    "few": few_rows,
     "memory": memory,
     "start": start,
     "search": search,

@@ -13,14 +13,13 @@ from typing import Any
 import numpy as np
 
 from discbayes import inference
+from discbayes._arrays import WithArrays
 from discbayes._deprecation import renamed_method, warn_renamed
 from discbayes._lazy_imports import leaf
 from discbayes._settings import is_integer
 from discbayes.data import Domain, FrameEncoder, Variable
 from discbayes.data.frames import frame_like, free_name, make_frame, values_of, with_own_values
-from discbayes.data.mappings import mappings_of, read_mappings
 from discbayes.data.table import is_missing
-from discbayes.data.table_reader import read_table
 from discbayes.engine import row_blocks
 from discbayes.inference import FactorTooLargeError, InferenceOptions
 from discbayes.inference.completion import BATCH_CELLS, without_missing_values
@@ -90,7 +89,7 @@ class Posterior:
 
 
 @dataclass(frozen=True, eq=False)
-class BayesNet:
+class BayesNet(WithArrays):
     """A Bayesian network classifier with known conditional probability tables.
 
     Rows are given as frames, arrays, lists or mappings of column names to values, as in
@@ -667,7 +666,7 @@ class BayesNet:
         >>> net.fill({"petal width (cm)": 0.3}, library="pandas")["petal length (cm)"].tolist()
         ['< 2.45']
         """
-        table = read_table(self._as_table(X))
+        table = self._encoder.read(X)
         codes = self.encode(table)
         classes = None if y is None else self.class_codes(y, codes.shape[1])
         filled = self._filled(codes, how, classes, random_state)
@@ -809,12 +808,7 @@ class BayesNet:
         >>> net.encode(iris.X.iloc[[0, 60]]).tolist()
         [[0, 0], [2, 0], [0, 1], [0, 1]]
         """
-        return self._encoder.transform(self._as_table(X))
-
-    def _as_table(self, X: Any) -> Any:
-        """Return rows that are mappings of column names to values as a table; all else as it is."""
-        rows = mappings_of(X)
-        return X if rows is None else read_mappings(rows, self.domain.names)
+        return self._encoder.transform(X)
 
     def decode(self, codes: np.ndarray, library: bool | str = "auto") -> Any:
         """Return a frame of values from codes.

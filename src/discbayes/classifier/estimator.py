@@ -36,7 +36,6 @@ from discbayes.classifier.training_rows import open_training_rows
 from discbayes.costs import cheapest, cost_matrix
 from discbayes.counts import SufficientStatistics
 from discbayes.data import Domain, FrameEncoder
-from discbayes.data.mappings import mappings_of, read_mappings
 from discbayes.data.table import Table
 from discbayes.data.table_reader import arrow_table, read_table
 from discbayes.data.targets import label_array
@@ -689,12 +688,10 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
     def _current_network(self) -> BayesNet:
         """Return the network with the settings in force now."""
         check_is_fitted(self)
-        return replace(
-            self.network_,
-            max_factor_size=self.max_factor_size,
-            n_draws=self.n_draws,
-            n_jobs=self.n_jobs,
-        )
+        settings = {name: getattr(self, name) for name in ("max_factor_size", "n_draws", "n_jobs")}
+        if all(getattr(self.network_, name) == value for name, value in settings.items()):
+            return self.network_
+        return replace(self.network_, **settings)
 
     def encode(self, X: Any) -> np.ndarray:
         """Return the codes of rows with the columns of the fit.
@@ -719,16 +716,19 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
         [3, 3, 3, 1]
         """
         check_is_fitted(self)
+        # of columns that had no names at fit, scikit-learn has something to tell in any case
+        if hasattr(self, "feature_names_in_"):
+            few = self._encoder.encode_few(X, self.unknown)
+            if few is not None:
+                return few
         return self._encoder.transform(self._read_known(X), self.unknown)
 
     def _read_known(self, X: Any) -> Table:
         """Read a table, and refuse columns that are not those of the fit."""
-        if isinstance(X, Table):
-            return X  # read from a file, by the names of the columns
-        rows = mappings_of(X)
-        if rows is not None:
-            return read_mappings(rows, self.network_.domain.names)
-        table = read_table(X)
+        table = self._encoder.read(X)
+        # read from a file, by the names of the columns, or from rows that name them
+        if isinstance(X, Table) or table.unnamed is not None:
+            return table
         try:
             validate_data(self, arrow_table(X), skip_check_array=True, reset=False)
         except ValueError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import numbers
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any, NoReturn
@@ -31,6 +31,9 @@ from discbayes.data.table import (
 
 _TEMPORAL = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
 _INT64_MAX = np.iinfo(np.int64).max
+_BLOCK_CELLS = 1 << 19  # of a frame whose numbers are read as blocks
+_BLOCK_TYPES = {np.dtype(kind).str for kind in (bool, "f4", "f8", "i1", "i2", "i4", "i8", "u1")}
+_BLOCK_TYPES |= {np.dtype(kind).str for kind in ("u2", "u4")}
 
 
 def read_table(X: Any) -> Table:
@@ -94,10 +97,35 @@ def _read_frame(frame: nw.DataFrame[Any]) -> Table:
     if len(set(names)) < len(names):
         twice = [name for name, times in Counter(names).items() if times > 1]
         raise ValueError(f"X has several columns with the same name: {listed(twice)}; rename them")
-    parts = [
-        _read_series(frame.get_column(key), at, names[at]) for at, key in enumerate(frame.columns)
-    ]
+    parts: list[Part] = []
+    if frame.implementation.is_pandas() and len(frame) * len(names) <= _BLOCK_CELLS:
+        parts += _numeric_blocks(frame.to_native())
+    in_blocks = {at for part in parts for at in part.positions.tolist()}
+    for at, key in enumerate(frame.columns):
+        if at not in in_blocks:
+            parts.append(_read_series(frame.get_column(key), at, names[at]))
     return Table(names=names, n_rows=len(frame), parts=parts, named=True)
+
+
+def _numeric_blocks(native: Any) -> list[NumericColumns]:
+    """Return the numbers of a pandas frame, the columns of each type together.
+
+    To ask for columns one by one takes most of the time of reading a small frame. Blocks of a large
+    one would be copies, which take memory.
+    """
+    positions = defaultdict(list)
+    for at, dtype in enumerate(native.dtypes.tolist()):
+        if isinstance(dtype, np.dtype) and dtype.str in _BLOCK_TYPES:
+            positions[dtype].append(at)
+    blocks = []
+    for dtype, found in positions.items():
+        columns = native if len(found) == native.shape[1] else native.iloc[:, found]
+        values = columns.to_numpy()
+        boolean = dtype.kind == "b"
+        blocks.append(
+            NumericColumns(values.view(np.uint8) if boolean else values, np.array(found), boolean)
+        )
+    return blocks
 
 
 def _read_series(series: nw.Series[Any], position: int, name: str) -> Part:
