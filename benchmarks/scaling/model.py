@@ -11,8 +11,8 @@ steps =====================
 ========================================================================================= features
 n·N: a cell of a table for each value of each row pairs                  n·N for bit sets; for each
 pair (v−1)²·n/64 words of two bit sets, or n rows of a loop where
-                       that is less (``counts/pair_runs.py`` chooses); and B times the cells of all pair
-                       tables
+                       that is less (``counts/pair_runs.py`` chooses); and B times the cells of
+                       all pair tables
 families               n·N·(1 + k) look-ups of a feature with its k parents; B times the cells
 extensions             n·N rows of a loop; B times the cells, of v³·C each
 preparing              n·N·(1 + k): cells of each row, equal rows joined, lists of unusual cells

@@ -17,6 +17,8 @@ from discbayes.counts.pairs import (
     count_pairs,
     pair_information,
     pair_weights,
+    pairs_fit_in_memory,
+    visit_pair_information,
     visit_pairs,
 )
 from discbayes.counts.sufficient_statistics import SufficientStatistics
@@ -38,5 +40,7 @@ __all__ = [
     "entropy",
     "pair_information",
     "pair_weights",
+    "pairs_fit_in_memory",
+    "visit_pair_information",
     "visit_pairs",
 ]

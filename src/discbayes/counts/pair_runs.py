@@ -36,8 +36,8 @@ BIT_BYTES = 1 << 26  # of the bit sets of a group of columns; two groups are the
 NO_STARTS, NO_CELLS = np.empty(0, np.int64), np.empty(0)
 NO_MEASURES = np.empty((0, MEASURES))
 
-# called with the measures of some pairs, of shape ``(n_pairs, 4)``
-Weigh = Callable[[np.ndarray], np.ndarray]
+# called with the first feature, later ones, and the measures of each pair
+Receive = Callable[[int, np.ndarray, np.ndarray], None]
 # called with the first feature, later ones, and the starts and cells of their tables
 Visit = Callable[[int, np.ndarray, np.ndarray, np.ndarray], None]
 # called with first, seconds, starts, cells, measures; measures if there are no cells
@@ -150,13 +150,13 @@ class PairRun:
 
         self._each(one, n_jobs)
 
-    def measure(self, weigh: Weigh, out: np.ndarray, n_jobs: int | None) -> None:
-        """Write what ``weigh`` returns for pairs above the diagonals of the last two axes."""
+    def measure(self, receive: Receive, n_jobs: int | None) -> None:
+        """Call ``receive(first, seconds, measures)`` for each feature and later ones."""
 
         def one(first: int, seconds: np.ndarray, tables: CountPairs) -> None:
             information = np.zeros((seconds.size, MEASURES))
             tables(first, seconds, NO_STARTS, NO_CELLS, information)
-            out[..., first, seconds] = weigh(information)
+            receive(first, seconds, information)
 
         def completed(
             first: int, seconds: np.ndarray, starts: np.ndarray, cells: np.ndarray
@@ -165,7 +165,7 @@ class PairRun:
             missing = self.data.n_missing
             complete = missing[seconds] + missing[first] == 0
             self._measure(first, seconds, starts, cells, complete, information)
-            out[..., first, seconds] = weigh(information)
+            receive(first, seconds, information)
 
         if self.em:
             self.visit(completed, n_jobs)

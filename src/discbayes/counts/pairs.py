@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 
 import numpy as np
 
-from discbayes._memory import require_memory
+from discbayes._memory import TooLargeError, require_memory
 from discbayes.counts.contingency import Counts, _same
-from discbayes.counts.pair_runs import MEASURES, PairRun, PairSet, Visit, Weigh
+from discbayes.counts.pair_runs import MEASURES, PairRun, PairSet, Receive, Visit
 from discbayes.data.rows import Rows
 from discbayes.kernels import saturated
 
@@ -163,14 +164,18 @@ def pair_information(
     n = data.n_features
     _require_matrices(n, MEASURES)
     matrices = np.zeros((MEASURES, n, n))
-    PairRun(data, counts, method, skip, em).measure(np.transpose, matrices, n_jobs)
+
+    def receive(first: int, seconds: np.ndarray, measures: np.ndarray) -> None:
+        matrices[:, first, seconds] = measures.T
+
+    PairRun(data, counts, method, skip, em).measure(receive, n_jobs)
     return PairInformation(*map(_mirrored, matrices))
 
 
 def pair_weights(
     data: Rows,
     counts: Counts,
-    weigh: Weigh,
+    weigh: Callable[[np.ndarray], np.ndarray],
     n_jobs: int | None = None,
     skip: np.ndarray | None = None,
     em: bool = False,
@@ -213,8 +218,62 @@ def pair_weights(
     n = data.n_features
     _require_matrices(n, 1)
     matrix = np.zeros((n, n))
-    PairRun(data, counts, "auto", skip, em).measure(weigh, matrix, n_jobs)
+
+    def receive(first: int, seconds: np.ndarray, measures: np.ndarray) -> None:
+        matrix[first, seconds] = weigh(measures)
+
+    visit_pair_information(data, counts, receive, n_jobs, skip, em)
     return _mirrored(matrix)
+
+
+def visit_pair_information(
+    data: Rows,
+    counts: Counts,
+    receive: Receive,
+    n_jobs: int | None = None,
+    skip: np.ndarray | None = None,
+    em: bool = False,
+) -> None:
+    """Call a function with the mutual information of every pair, which is not kept.
+
+    Parameters
+    ----------
+    data : Rows
+        The rows, or their sufficient statistics.
+    counts : Counts
+        Counts of the class and of each feature.
+    receive : callable
+        Called as ``receive(first, seconds, measures)`` with a feature and later ones, on several
+        threads. ``measures`` has I(Xi;Xj|C), I(Xi;Xj), I(C;Xi,Xj) and the weight of the rows of
+        each pair.
+    n_jobs : int, optional
+        The number of threads.
+    skip : ndarray of bool, optional
+        A symmetric matrix of pairs that are left out.
+    em : bool, default=False
+        Whether the table of a pair is the saturated one of largest likelihood, given all rows.
+
+    Examples
+    --------
+    >>> from discbayes.counts import count, visit_pair_information
+    >>> from discbayes.data import FrameEncoder
+    >>> rows = [["red", "big"], ["red", "small"], ["blue", "big"], ["blue", "small"]]
+    >>> data = FrameEncoder().fit_transform(rows, ["yes", "no", "no", "yes"])
+    >>> def show(first, seconds, measures):
+    ...     print(first, seconds, measures.round(4))
+    >>> visit_pair_information(data, count(data), show)
+    0 [1] [[0.6931 0.     0.6931 4.    ]]
+    """
+    PairRun(data, counts, "auto", skip, em).measure(receive, n_jobs)
+
+
+def pairs_fit_in_memory(n_features: int) -> bool:
+    """Return whether one number for each pair of so many features fits in memory."""
+    try:
+        _require_matrices(n_features, 1)
+    except TooLargeError:
+        return False
+    return True
 
 
 def visit_pairs(

@@ -99,16 +99,12 @@ def _how(given: Any, words: Mapping[str, str]) -> str:
 
 
 def _left_out(classifier: BayesNetClassifier) -> str:
-    """Return how many edges were left out because of the size of their tables, if any."""
+    """Return how many edges were left out because of the size of tables or of memory, if any."""
     numbers = [
         figure(step[LEFT_OUT]) for step in getattr(classifier, "history_", []) if LEFT_OUT in step
     ]
     total = round(sum(number for number in numbers if number > 0))
-    return (
-        f"; {count_of(total, 'edge')} left out, as the tables would be too large (see History)"
-        if total
-        else ""
-    )
+    return f"; {count_of(total, 'edge')} left out (see History)" if total else ""
 
 
 def _calibration(calibration: Any) -> str:

@@ -38,7 +38,7 @@ with, so a score that compares the two (mdl) refuses it.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -52,6 +52,7 @@ from discbayes.counts import (
     count_family,
     count_wanted,
     pair_weights,
+    visit_pair_information,
     visit_pairs,
 )
 from discbayes.data.rows import Rows
@@ -63,6 +64,7 @@ ALPHA = (np.pi**2 + 6) / 24
 BETA = (np.pi**2 - 18) / 24
 LAMBDA = np.pi**2 / 6
 ROUNDING = 1e-9  # of all rows: counts that differ by less are taken as equal
+VisitWeights = Callable[..., None]
 
 
 class EdgeScore(GapsIsMissing, BaseEstimator):
@@ -89,12 +91,17 @@ class EdgeScore(GapsIsMissing, BaseEstimator):
     per_row = False
     counts_pairs_only = False  # whether `weights` needs no more of the rows than counts of pairs
     missing = "available"  # of a subclass without this parameter
+    # Calls a function with the weights of some pairs at a time; None if there is only the matrix.
+    visit_weights: VisitWeights | None = None
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Ask a score with weights of its own to declare that they need no rows."""
         super().__init_subclass__(**options)
-        if "weights" in vars(cls) and "counts_pairs_only" not in vars(cls):
-            cls.counts_pairs_only = False
+        if "weights" in vars(cls):
+            if "counts_pairs_only" not in vars(cls):
+                cls.counts_pairs_only = False
+            if "visit_weights" not in vars(cls):
+                cls.visit_weights = None
 
     @renamed_parameters(gaps="missing")
     def __init__(self, missing: str = "available"):
@@ -449,6 +456,43 @@ class _Information(EdgeScore):
         [[0.0, 0.4621], [0.4621, 0.0]]
         """
         return pair_weights(data, counts, self._weigh, n_jobs, skip=skip, em=self.em)
+
+    def visit_weights(  # type: ignore[override]
+        self,
+        data: Rows,
+        counts: Counts,
+        visit: Callable[[int, np.ndarray, np.ndarray], None],
+        n_jobs: int | None = None,
+    ) -> None:
+        """Call a function with the gain of the edges of each pair, which are not kept.
+
+        Parameters
+        ----------
+        data : Encoded or RowBlocks
+            The rows.
+        counts : Counts
+            The counts of the features.
+        visit : callable
+            Called as ``visit(first, seconds, weights)`` with a feature and later ones, on several
+            threads.
+        n_jobs : int, optional
+            The number of threads.
+
+        Examples
+        --------
+        >>> from discbayes.counts import count
+        >>> from discbayes.data import FrameEncoder
+        >>> data = FrameEncoder().fit_transform([["x", "x"], ["x", "x"], ["y", "y"]], [0, 1, 0])
+        >>> ConditionalInformation().visit_weights(
+        ...     data, count(data), lambda *pairs: print(*pairs)
+        ... )
+        0 [1] [0.46209812]
+        """
+
+        def receive(first: int, seconds: np.ndarray, measures: np.ndarray) -> None:
+            visit(first, seconds, self._weigh(measures))
+
+        visit_pair_information(data, counts, receive, n_jobs, em=self.em)
 
     def _weigh(self, measures: np.ndarray) -> np.ndarray:
         """Return the gain of edges between pairs of features from their mutual information."""

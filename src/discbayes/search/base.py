@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -142,11 +142,13 @@ class Search(SharedSettings):
         return run.structure
 
     def _report_left_out(self, run: Run, first_step: int) -> None:
-        """Report edges with too large tables, in a warning and in the trace before all steps."""
+        """Report edges that were left out, in a warning and in the trace before all steps."""
         sizes, history = run.limits.sizes, run.context.history
         if sizes.n_left_out:
-            reason = f"{type(self).__name__}: {sizes.reason()}"
-            run.context.record(left_out=sizes.n_left_out, reason=reason, edges=sizes.edges())
+            run.left_out(sizes.n_left_out, sizes.reason(), sizes.edges())
+        for number, why, edges in run.all_left_out:
+            reason = f"{type(self).__name__}: {why}"
+            run.context.record(left_out=number, reason=reason, edges=edges)
             # The last step of a search has its result, so this record goes before all steps.
             history.insert(first_step, history.pop())
             warnings.warn(reason, stacklevel=3)
@@ -194,6 +196,7 @@ class Run:
             n_rows=float(counts.class_count.sum()),
         )
         self.structure = self.limits.start
+        self.all_left_out: list[tuple[int, str, list[tuple[str, str]]]] = []
         self.evaluations = 0
         self._callback = search.callback
         self._outer, self._interrupted = outer, context.interrupted
@@ -228,6 +231,10 @@ class Run:
             if isinstance(stop, (bool, np.bool_)) and stop:
                 raise SearchStopped("stopped by the callback")
         self.check()
+
+    def left_out(self, number: int, reason: str, edges: Sequence[tuple[str, str]] = ()) -> None:
+        """Note that edges were left out; ``edges`` are the first of them, if they are known."""
+        self.all_left_out.append((number, reason, list(edges)))
 
     def check(self) -> None:
         """Raise ``SearchStopped`` if the time is over, or if another thread was interrupted."""

@@ -53,13 +53,13 @@ class Constraints:
             max_candidates = _limit("max_candidates", max_candidates)
         needed = _matrix(data, required, "required")
         barred = _matrix(data, forbidden, "forbidden")
-        both = np.argwhere(needed & barred)
-        if both.size:
-            raise ValueError(f"the edge {_edge(data, *both[0])} is required and forbidden")
-        if needed.any():
+        edges = np.argwhere(needed)
+        for a, b in edges[barred[edges[:, 0], edges[:, 1]]][:1]:
+            raise ValueError(f"the edge {_edge(data, a, b)} is required and forbidden")
+        if edges.size:
             _refuse_cycles(data, needed)
         limits = cls(needed, barred, sizes, max_candidates, _start(data, start, needed, barred))
-        for a, b in np.argwhere(needed):
+        for a, b in edges:
             if sizes.cells(b, [a]) > sizes.limit:
                 raise ValueError(
                     f"the required edge {_edge(data, a, b)} needs a table above"
@@ -82,7 +82,7 @@ class Constraints:
         ``em`` the candidates are measured on all rows, like scores with ``missing="em"``.
         """
         apart = ~np.eye(data.n_features, dtype=bool)
-        allowed = self.sizes.pairs(apart & ~self.forbidden, settled=self._given())
+        allowed = self.sizes.pairs(apart & ~self.forbidden, self._given)
         if self.max_candidates is not None and self.max_candidates < data.n_features - 1:
             fitting = allowed | allowed.T
             weights = pair_weights(
@@ -93,6 +93,16 @@ class Constraints:
             np.put_along_axis(candidate, ranked[: self.max_candidates], True, axis=0)
             allowed &= candidate
         return allowed | self.required
+
+    @property
+    def allow_all(self) -> bool:
+        """Whether a search may add every edge, and has none of a start to keep."""
+        return not (
+            self.forbidden.any()
+            or self.start.n_edges
+            or self.max_candidates is not None
+            or not self.sizes.allow_all
+        )
 
     def _given(self) -> np.ndarray:
         """Return the edges of the start, the required ones among them, in both directions."""
@@ -131,7 +141,10 @@ def read_structure(data: Rows, given: Any, what: str) -> Structure:
 
 def _start(data: Encoded, given: Any, required: np.ndarray, forbidden: np.ndarray) -> Structure:
     if given is None:
-        return Structure(tuple(tuple(np.flatnonzero(column).tolist()) for column in required.T))
+        groups: list[list[int]] = [[] for _ in range(data.n_features)]
+        for p, i in np.argwhere(required).tolist():
+            groups[i].append(p)
+        return Structure(tuple(map(tuple, groups)))
     structure = read_structure(data, given, "starting")
     for i, group in enumerate(structure.parents):
         for p in group:

@@ -49,7 +49,7 @@ class Edges:
 
         All of them are a matrix as large as ``measured``; ``at`` is an index of some.
         """
-        return _rounded(self.measured[at], self.unit)
+        return rounded(self.measured[at], self.unit)
 
     def refuse_two_parents(self, names: Sequence[str]) -> None:
         """Raise an error if two edges into one column must stay, which no tree can have."""
@@ -83,7 +83,7 @@ def settled(values: np.ndarray, scale: float = 1.0) -> np.ndarray:
     >>> settled(np.array([0.1 + 0.2, 0.3, 4e-16])) == settled(np.array([0.3, 0.3, 0.0]))
     array([ True,  True,  True])
     """
-    return _rounded(values, rounding_unit(values, scale))
+    return rounded(values, rounding_unit(values, scale))
 
 
 def rounding_unit(values: np.ndarray, scale: float = 1.0) -> float:
@@ -94,7 +94,8 @@ def rounding_unit(values: np.ndarray, scale: float = 1.0) -> float:
     return max(np.ldexp(1.0, int(np.frexp(largest)[1]) - _DIGITS), np.finfo(float).tiny)
 
 
-def _rounded(values: np.ndarray, unit: float) -> np.ndarray:
+def rounded(values: np.ndarray, unit: float) -> np.ndarray:
+    """Return values as multiples of a unit."""
     return np.asarray(np.round(values / unit) * unit)
 
 

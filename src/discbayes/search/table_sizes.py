@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -87,15 +87,22 @@ class TableSizes:
         """Return the number of cells of the table of a feature."""
         return math.prod(int(self.cards[i]) for i in (child, *parents)) * self.n_classes
 
-    def pairs(self, among: np.ndarray, settled: np.ndarray) -> np.ndarray:
+    @property
+    def allow_all(self) -> bool:
+        """Whether the table of every feature with any other one is small."""
+        widest = float(self.cards.max(initial=0))
+        return widest * widest * self.n_classes <= min(self.max_cells(1), _SURELY_FITS)
+
+    def pairs(self, among: np.ndarray, given: Callable[[], np.ndarray]) -> np.ndarray:
         """Return the edges ``[p, i]`` whose tables are within the limit.
 
-        The class is the only other parent. ``settled`` edges are not chosen by the search, so they
-        are never listed among those left out.
+        The class is the only other parent. Edges that ``given`` returns are not chosen by the
+        search, so they are never listed among those left out.
         """
-        widths, most = self.cards.astype(float) * self.n_classes, self.max_cells(1)
-        if widths.max(initial=0.0) * self.cards.max(initial=0) <= min(most, _SURELY_FITS):
+        if self.allow_all:
             return among
+        widths, most = self.cards.astype(float) * self.n_classes, self.max_cells(1)
+        settled = given()
         fitting, largest = np.zeros_like(among), (0.0, 0, 0)
         for p, own in enumerate(among):  # a row at a time: the cells of all pairs may be many
             cells = widths * float(self.cards[p])

@@ -7,8 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from discbayes.counts import class_information
+from discbayes.counts import class_information, pairs_fit_in_memory
+from discbayes.network import Structure
+from discbayes.scores import EdgeScore
 from discbayes.search.base import Run
+from discbayes.search.best_pairs import BestPairs
 from discbayes.search.branching import NO_EDGE, directed_tree
 from discbayes.search.constraints import column_position
 from discbayes.search.edgewise import Edges, EdgeSearch, as_groups, settled
@@ -42,6 +45,10 @@ class SpanningTree(EdgeSearch):
     ``max_candidates``, which is a limit on directed edges, the tree is found as a maximum
     branching, from the root that has the largest weight if none is given.
 
+    If the weights of all pairs do not fit in memory, the 64 largest of each column are kept. A
+    warning and ``history_`` state how much weight the tree can lose by that. It is exact above a
+    weight that they name too. Constraints on edges need all weights.
+
     Examples
     --------
     >>> from discbayes import BayesNetClassifier, load_dataset
@@ -63,20 +70,45 @@ class SpanningTree(EdgeSearch):
 
     def _search(self, run: Run) -> None:
         score = self._edge_score()
+        root = None if self.root is None else column_position(run.data, self.root, "root")
+        relevance = settled(class_information(score.alone(run.counts)))
+        if root is not None:
+            relevance[root] = np.inf
+        if (
+            not pairs_fit_in_memory(run.data.n_features)
+            and score.visit_weights is not None
+            and run.limits.allow_all
+        ):
+            self._search_best_pairs(run, score, relevance)
+            return
         edges = Edges.measure(run, score)
         edges.refuse_two_parents(run.names)
-        root = None if self.root is None else column_position(run.data, self.root, "root")
         if self.max_candidates is not None:
             parent = directed_tree(edges, root, self.min_weight, True, run.names)
         else:
-            relevance = settled(class_information(score.alone(run.counts)))
-            if root is not None:
-                relevance[root] = np.inf
             parent = _direct(
                 _weights_of(edges, self.min_weight), relevance, edges, run.limits.forbidden,
                 run.names,
             )  # fmt: skip
         edges.finish(run, as_groups(parent))
+
+    def _search_best_pairs(self, run: Run, score: EdgeScore, relevance: np.ndarray) -> None:
+        """Find the tree of the best edges of each feature, as all of them do not fit in memory."""
+        pairs = BestPairs(run, score)
+
+        def weights(node: int) -> np.ndarray:
+            row = pairs.weights(node)
+            if self.min_weight is not None:
+                row[row < self.min_weight] = NO_EDGE
+            return row
+
+        parent = spanning_tree(weights, int(relevance.argmax()), relevance)
+        pairs.report(run, parent)
+        run.structure = Structure(tuple(as_groups(parent)), run.limits.start.class_children)
+        evaluations = parent.size * (parent.size - 1) // 2
+        for i in np.flatnonzero(parent >= 0).tolist():
+            run.step((parent[i], i), pairs.measured(parent[i], i), evaluations)
+            evaluations = 0
 
 
 def _weights_of(edges: Edges, min_weight: float | None) -> WeightsOf:
@@ -105,12 +137,12 @@ def _direct(
     If an edge points the wrong way, only nodes behind it can be roots. A root of infinite relevance
     stays.
     """
-    barred = forbidden | edges.kept.T
     preference, columns = relevance.copy(), np.arange(relevance.size)
     problem = ""
     while True:
         parent = spanning_tree(weights, int(preference.argmax()), preference)
-        wrong = np.flatnonzero((parent >= 0) & barred[parent, columns])
+        barred = forbidden[parent, columns] | edges.kept[columns, parent]
+        wrong = np.flatnonzero((parent >= 0) & barred)
         if not wrong.size:
             return parent
         problem = problem or _wrong_way(parent[wrong[0]], wrong[0], edges.kept, names)
