@@ -8,7 +8,7 @@ time, so that their memory does not grow with the number of columns.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from operator import add
@@ -28,9 +28,9 @@ KNOWN_LOGS = 1 << 20  # rows up to which x log x is tabulated: 8 MB
 MEASURES = 4  # numbers in `PairInformation` for each pair
 # Nanoseconds, measured: a word of two bit sets, a class of one cell, a row of the loop. Only their
 # ratios matter.
-WORD_COST = 0.35
-CELL_COST = 4.0
-ROW_COST = 1.25
+WORD_COST = 0.2
+CELL_COST = 5.0
+ROW_COST = 0.78
 BIT_BYTES = 1 << 26  # of the bit sets of a group of columns; two groups are there at a time
 
 NO_STARTS, NO_CELLS = np.empty(0, np.int64), np.empty(0)
@@ -74,9 +74,12 @@ class PairSet:
     @cached_property
     def sizes(self) -> np.ndarray:
         """The number of cells of all pairs of each first feature."""
-        values = [int(self.cards[self.seconds(a)].sum()) for a in self.firsts]
-        width = self.cards[self.firsts.start : self.firsts.stop] * self.n_classes
-        return np.asarray(np.array(values, np.int64) * width)
+        firsts = np.array(self.firsts, np.int64)
+        if self.skip is None:
+            values = self.cards.sum() - self._values_before[firsts] - self.cards[firsts]
+        else:
+            values = np.array([self.cards[self.seconds(a)].sum() for a in self.firsts], np.int64)
+        return np.asarray(values * self.cards[firsts] * self.n_classes)
 
     @property
     def n_cells(self) -> int:
@@ -87,12 +90,18 @@ class PairSet:
     def _first_start(self) -> np.ndarray:
         return np.asarray(np.cumsum(self.sizes) - self.sizes)
 
+    @cached_property
+    def _values_before(self) -> np.ndarray:
+        return np.asarray(np.cumsum(self.cards) - self.cards)
+
     def starts(self, first: int, seconds: Any) -> Any:
         """Return the first cell of the pairs of a feature and later ones."""
-        values = self.cards[first + 1 :]
-        if self.skip is not None:
-            values = np.where(self.skip[first - self.start, first + 1 :], 0, values)
-        before = (np.cumsum(values) - values)[seconds - first - 1]
+        if self.skip is None:
+            before = self._values_before[seconds] - self._values_before[first + 1]
+        else:
+            left_out = self.skip[first - self.start, first + 1 :]
+            values = np.where(left_out, 0, self.cards[first + 1 :])
+            before = (np.cumsum(values) - values)[seconds - first - 1]
         return self._first_start[first - self.start] + before * self.cards[first] * self.n_classes
 
     def part(self, start: int, stop: int) -> PairSet:
@@ -284,17 +293,39 @@ class BlockPairs:
         self.known = known
         self.method = "loop" if data.weighted else method
         self.y, self.weight = kernel_classes(data), kernel_weight(data)
+        self._kind, self._costs = self._choose()
+        bits_cost, loop_cost, _ = self._costs
+        self._in_bits = np.full(bits_cost.shape, self.method == "bits")
+        if self.method == "auto":
+            self._in_bits = bits_cost < loop_cost
+
+    def _choose(self) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """Return the kind of each column, and the times of pairs of kinds by both kernels.
+
+        The times are nanoseconds by bit sets and by the loop, and the number of such pairs. Columns
+        of one kind have as many values, and all or none of them has missing ones.
+        """
+        data = self.data
+        missing = data.n_missing > 0
+        _, one, kind, sizes = np.unique(
+            2 * data.cards + missing, return_index=True, return_inverse=True, return_counts=True
+        )
+        cards = data.cards[one].astype(float)
         # a column of one value counts too: else every column with many values would get bit sets to
         # be paired with it
-        cards = data.cards.astype(float)
-        self._kept = np.where(data.n_missing > 0, cards, np.maximum(cards - 1, 1))
+        kept = np.where(missing[one], cards, np.maximum(cards - 1, 1))
+        words = data.n_samples / 64 + data.n_classes / 2
+        bits = np.outer(kept, kept) * (words * WORD_COST + data.n_classes * CELL_COST)
+        loop = data.n_samples * ROW_COST + np.outer(cards, cards) * data.n_classes
+        return kind.ravel(), (bits, loop, np.outer(sizes, sizes) / 2)
 
     def each(
         self, pairs: PairSet, one: OnePairs, n_jobs: int | None, work: float | None = None
     ) -> None:
         """Call ``one(first, seconds, count)`` for each feature and those counted by one kernel."""
-        in_bits, looped, cost = self._choose(pairs)
-        work = cost if work is None else work
+        if work is None:
+            bits_cost, loop_cost, number = self._costs
+            work = float((np.where(self._in_bits, bits_cost, loop_cost) * number).sum())
 
         def by_loop(first: int) -> None:
             seconds = pairs.seconds(first)
@@ -302,19 +333,37 @@ class BlockPairs:
             if seconds.size:
                 one(first, seconds, self._count_by_loop)
 
-        if looped:
+        if not self._in_bits.all():
             parallel_map(by_loop, pairs.firsts, n_jobs, work=work)
-        for firsts, others in self._tiles(pairs, in_bits):
-            self._build_bits(in_bits & (_mask(firsts, in_bits) | _mask(others, in_bits)), n_jobs)
+        if self._in_bits.any():
+            self._each_by_bits(pairs, one, n_jobs, work)
 
-            def by_bits(first: int, others: range = others) -> None:
-                seconds = pairs.seconds(first)
-                seconds = seconds[(seconds >= others.start) & (seconds < others.stop)]
-                seconds = seconds[self.by_bits(first, seconds)]
-                if seconds.size:
-                    one(first, seconds, self._count_by_bits)
+    def _each_by_bits(self, pairs: PairSet, one: OnePairs, n_jobs: int | None, work: float) -> None:
+        """Make bit sets of some columns at a time, and count their pairs."""
+        used = np.asarray(self._in_bits.any(axis=1))[self._kind]
+        n_words = self.data.n_samples // 64 + self.data.n_classes
+        sizes = np.where(used, self.data.cards, 0) * 8 * n_words
+        groups = [range(int(part[0]), int(part[-1]) + 1) for part in parts(sizes, BIT_BYTES)]
+        for place, group in enumerate(groups):
+            firsts = range(max(group.start, pairs.firsts.start), min(group.stop, pairs.firsts.stop))
+            for others in groups[place:] if len(firsts) else []:
+                both = np.zeros_like(used)
+                both[group.start : group.stop] = both[others.start : others.stop] = True
+                self._build_bits(used & both, n_jobs)
 
-            parallel_map(by_bits, firsts, n_jobs, work=work)
+                def by_bits(first: int, others: range = others) -> None:
+                    seconds = pairs.seconds(first)
+                    if len(groups) > 1:
+                        seconds = seconds[(seconds >= others.start) & (seconds < others.stop)]
+                    seconds = seconds[self.by_bits(first, seconds)]
+                    if seconds.size:
+                        one(first, seconds, self._count_by_bits)
+
+                parallel_map(by_bits, firsts, n_jobs, work=work)
+
+    def by_bits(self, first: int, seconds: np.ndarray) -> np.ndarray:
+        """Return for each pair of a feature and later ones whether bit sets count it."""
+        return np.asarray(self._in_bits[self._kind[first], self._kind[seconds]])
 
     def _count_by_bits(
         self,
@@ -343,49 +392,6 @@ class BlockPairs:
             starts, cells, information,
         )  # fmt: skip
 
-    def _choose(self, pairs: PairSet) -> tuple[np.ndarray, bool, float]:
-        """Return the columns that need bit sets, whether a pair is looped over, and the time."""
-        in_bits, looped = np.zeros(self.data.n_features, np.bool_), False
-        cost = 0.0
-        for first in pairs.firsts:
-            seconds = pairs.seconds(first)
-            bits, loop = self.costs(first, seconds)
-            chosen = self._chosen(bits, loop)
-            if chosen.any():
-                in_bits[first] = in_bits[seconds[chosen]] = True
-            looped = looped or not chosen.all()
-            cost += float(np.where(chosen, bits, loop).sum())
-        return in_bits, looped, cost
-
-    def costs(self, first: int, seconds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the expected time of pairs by bit sets and by the loop."""
-        cards, kept = self.data.cards, self._kept
-        n_rows, n_classes = self.data.n_samples, self.data.n_classes
-        words = n_rows / 64 + n_classes / 2
-        bits = kept[first] * kept[seconds] * (words * WORD_COST + n_classes * CELL_COST)
-        return bits, n_rows * ROW_COST + float(cards[first]) * cards[seconds] * n_classes
-
-    def by_bits(self, first: int, seconds: np.ndarray) -> np.ndarray:
-        """Return for each pair of a feature and later ones whether bit sets count it."""
-        return self._chosen(*self.costs(first, seconds))
-
-    def _chosen(self, bits_cost: np.ndarray, loop_cost: np.ndarray) -> np.ndarray:
-        if self.method == "auto":
-            return np.asarray(bits_cost < loop_cost)
-        return np.full(bits_cost.shape, self.method == "bits")
-
-    def _tiles(self, pairs: PairSet, in_bits: np.ndarray) -> Iterator[tuple[range, range]]:
-        """Iterate over groups of first and of second columns whose bit sets are made at a time."""
-        if not in_bits.any():
-            return
-        n_words = self.data.n_samples // 64 + self.data.n_classes
-        sizes = np.where(in_bits, self.data.cards, 0) * 8 * n_words
-        groups = [range(int(part[0]), int(part[-1]) + 1) for part in parts(sizes, BIT_BYTES)]
-        for place, group in enumerate(groups):
-            firsts = range(max(group.start, pairs.firsts.start), min(group.stop, pairs.firsts.stop))
-            if len(firsts):
-                yield from ((firsts, others) for others in groups[place:])
-
     def _build_bits(self, used: np.ndarray, n_jobs: int | None) -> None:
         data = self.data
         start = np.concatenate([[0], np.cumsum(np.where(used, data.cards, 0))]).astype(np.int64)
@@ -404,12 +410,6 @@ class BlockPairs:
 
         columns = np.flatnonzero(used).tolist()
         parallel_map(fill, columns, n_jobs, work=len(columns) * data.n_samples)
-
-
-def _mask(columns: range, like: np.ndarray) -> np.ndarray:
-    mask = np.zeros_like(like)
-    mask[columns.start : columns.stop] = True
-    return mask
 
 
 def _count_some(data: Encoded, n_jobs: int | None, method: str, pairs: PairSet) -> np.ndarray:

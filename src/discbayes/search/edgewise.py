@@ -12,6 +12,7 @@ from discbayes.network import Structure
 from discbayes.scores import EdgeScore, edge_score_of
 from discbayes.search.base import Run, Search
 
+_ROWS_AT_ONCE = 256
 _DIGITS = 40  # significant bits of the largest weight or information: twelve decimal digits
 
 
@@ -89,8 +90,9 @@ def settled(values: np.ndarray, scale: float = 1.0) -> np.ndarray:
 def rounding_unit(values: np.ndarray, scale: float = 1.0) -> float:
     """Return the power of two to which values are rounded by ``settled``."""
     largest = scale
-    for row in values:  # of a matrix, whose copy may not fit in memory
-        largest = np.abs(row[np.isfinite(row)]).max(initial=largest)
+    for first in range(0, len(values), _ROWS_AT_ONCE):  # a copy of all may not fit in memory
+        some = values[first : first + _ROWS_AT_ONCE]
+        largest = np.abs(some[np.isfinite(some)]).max(initial=largest)
     return max(np.ldexp(1.0, int(np.frexp(largest)[1]) - _DIGITS), np.finfo(float).tiny)
 
 
