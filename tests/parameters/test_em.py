@@ -17,12 +17,12 @@ from discbayes import BayesNetClassifier, load
 from discbayes.counts import FamilyCounts, count, count_families
 from discbayes.data.domain import Encoded
 from discbayes.engine import Context
+from discbayes.inference import component_sums
 from discbayes.network import Layout, Structure
 from discbayes.parameters import (
     MaximumAPosteriori,
     MaximumConditionalLikelihood,
     MaximumLikelihood,
-    block_scores,
     em,
 )
 from discbayes.parameters.em import IncompleteRows
@@ -332,7 +332,8 @@ def test_gaps_that_depend_on_what_is_observed_do_not_mislead():
 
 @pytest.mark.parametrize("structure", [TREE, TIED], ids=["tan", "tied"])
 def test_threads_change_no_bit(structure, monkeypatch):
-    monkeypatch.setattr(block_scores, "MISSING_CHUNK_ROWS", 8)
+    monkeypatch.setattr(component_sums, "PART_WORK", 0.1)
+    monkeypatch.setattr(component_sums, "CELL_WORK", 0.0)
     monkeypatch.setattr("discbayes.engine.threads.THREAD_WORK", 0)
     data = drawn(8, 40 if UNCOMPILED else 400, weighted=True)
     (one, first), (two, second) = (
@@ -355,13 +356,15 @@ def test_a_weight_of_two_is_the_row_twice_and_order_does_not_matter():
 
 def test_parts_are_limited_by_memory(monkeypatch):
     data = drawn(8, 60)
-    monkeypatch.setattr(block_scores, "MISSING_CHUNK_ROWS", 2)
+    monkeypatch.setattr(component_sums, "PART_WORK", 0.1)
+    monkeypatch.setattr(component_sums, "CELL_WORK", 0.0)
     layout = Layout(TREE, data.cards, 3)
     tables = oracle.random_tables(np.random.default_rng(0), TREE, CARDS, 3)
     many = IncompleteRows(data, layout)
-    monkeypatch.setattr(block_scores, "PART_CELLS", 0)
+    monkeypatch.setattr(component_sums, "PART_CELLS", 0)
     few = IncompleteRows(data, layout)
-    assert len(few._parts) == 3 < len(many._parts) <= 24
+    assert [len(rows._sums._parts) for rows in few._classes] == [1, 1, 1]
+    assert all(1 < len(rows._sums._parts) <= 8 for rows in many._classes)
     np.testing.assert_allclose(few.expected(tables)[1], many.expected(tables)[1], rtol=1e-12)
 
 
@@ -414,7 +417,7 @@ def test_wide_codes_and_many_classes():
 
 
 def test_a_structure_too_dense_for_the_gaps_is_refused_with_names(monkeypatch):
-    monkeypatch.setattr(block_scores, "MAX_CELLS", 5)
+    monkeypatch.setattr(component_sums, "MAX_CELLS", 5)
     data = encoded(np.random.default_rng(0), [3, 3, 3, 2], 2, 40)
     data.codes[:3, 5] = 3
     with pytest.raises(ValueError, match="missing values in 'x0', 'x1', 'x2'"):

@@ -11,14 +11,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from discbayes.inference.component_sums import ComponentSums
 from discbayes.inference.marginalization import InferenceOptions, log_joint, posterior, too_large
 from discbayes.inference.plans import (
     blank_rows,
     elimination_cells,
     elimination_plan,
-    network_plan,
 )
-from discbayes.kernels import expectation
 from discbayes.network import CPTs
 
 # all factors are kept until the way back: together they may have this many times the largest size
@@ -81,13 +80,11 @@ def _open_families(cpts: CPTs, codes: np.ndarray, classes: np.ndarray) -> np.nda
 
     They are in the layout of the tables; families without a missing value have zeros.
     """
-    plan = network_plan(cpts)
+    names = [str(i) for i in range(cpts.structure.n_features)]
+    sums = ComponentSums(codes, cpts.layout, normalized=False, names=names)
+    made = sums.log_sums(cpts.log_theta, np.empty((sums.n_cells, cpts.n_classes)))
     cells = np.zeros(cpts.layout.size)
-    with np.errstate(divide="ignore"):
-        expectation.sum_missing(
-            np.ascontiguousarray(codes), np.array([0, 1]), np.array([0]), plan.layout,
-            plan.cpts.log_theta, False, np.zeros_like(classes), classes, cells,
-        )  # fmt: skip
+    sums.add_expected_counts(made, np.repeat(classes, sums.n_cells, axis=0), cells)
     return cells
 
 

@@ -18,11 +18,14 @@ ZERO, FOUR = np.uint64(0), np.uint64(4)
 def add_pairs(entries, starts, first, last, weight, out):
     """Add the weight of each row to every pair of its entries, below the diagonal and on it.
 
-    Index 0 is in every row; the entry of a cell has the index of the cell plus one.
+    Index 0 is in every row; the entry of a cell has the index of the cell plus one. Components of
+    missing values, the last entries of a row, are left out.
     """
     for m in range(first, last):
         out[0, 0] += weight[m]
         for a in range(starts[m], starts[m + 1]):
+            if entries[a] + 1 >= out.shape[0]:
+                break
             row = out[entries[a] + 1]
             row[0] += weight[m]
             for b in range(starts[m], a + 1):

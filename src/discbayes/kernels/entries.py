@@ -4,7 +4,8 @@ Each feature has a usual cell, its most frequent one. A row is the list of its o
 *entries*: its log-joint is that of a row with usual cells only, plus the difference of each entry
 from the usual cell of its feature. Most rows have few entries, so that this is a sparse sum. The
 classes of a cell are ``width`` consecutive values, two or a multiple of four, which are summed
-eight or four at a time, so that sums stay in registers.
+eight or four at a time, so that sums stay in registers. Components of missing values
+(``components``) are cells after those of all tables, at the end of the lists of their rows.
 """
 
 from __future__ import annotations
@@ -52,16 +53,27 @@ def find_usual(codes, parent_start, parent_index, parent_stride, offsets, usual,
 
 
 @kernel
-def list_entries(codes, parent_start, parent_index, parent_stride, offsets, usual, starts, entries):
+def list_entries(codes, parent_start, parent_index, parent_stride, offsets, usual, starts, ends,
+                 entries):  # fmt: skip
     """List the cells of each row that are not the usual ones, from the start of its list."""
     for m in range(codes.shape[1]):
-        at, end = starts[m], starts[m + 1]
+        at, end = starts[m], ends[m]
         i = 0
         while at < end:
             cell = offsets[i] + _cell(codes, m, i, parent_start, parent_index, parent_stride)
             entries[at] = cell
             at += cell != usual[i]  # without a branch: a usual cell is overwritten by the next
             i += 1
+
+
+@kernel
+def append_entries(row_start, cells, rows, n_cells, ends, entries):
+    """Append the components of missing values of each row; they are cells from ``n_cells`` on."""
+    for m in range(rows.size):
+        at = ends[m]
+        for k in range(row_start[rows[m]], row_start[rows[m] + 1]):
+            entries[at] = n_cells + cells[k]
+            at += 1
 
 
 @kernel

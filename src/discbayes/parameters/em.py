@@ -18,10 +18,9 @@ from sklearn.exceptions import ConvergenceWarning
 from discbayes.counts import FamilyCounts
 from discbayes.data.domain import Encoded
 from discbayes.data.row_keys import distinct_rows
-from discbayes.engine import Context, parallel_map
-from discbayes.kernels import expectation
+from discbayes.engine import Context
+from discbayes.inference.component_sums import ComponentSums
 from discbayes.network import CPTs, Layout
-from discbayes.parameters.block_scores import BlockScores, RowChunk, in_parts
 
 
 class IncompleteRows:
@@ -38,57 +37,47 @@ class IncompleteRows:
     def __init__(self, data: Encoded, layout: Layout):
         self.layout = layout
         one_class = Layout(layout.structure, layout.cards, 1)
-        self._alone = one_class.arrays()
         rows = distinct_rows(_incomplete(data))
-        classes = np.unique(rows.classes).tolist()
-        self._rows = {
-            c: BlockScores(rows.take(rows.classes == c), one_class, normalized=True)
-            for c in classes
-        }
-        self._parts = [
-            (c, part) for c, scores in self._rows.items() for part in self._parts_of(scores)
+        self._classes = [
+            _ClassRows(c, rows.take(rows.classes == c), one_class)
+            for c in np.unique(rows.classes).tolist()
         ]
 
     @property
     def n_samples(self) -> int:
         """The number of distinct rows in which a missing value has an observed descendant."""
-        return sum(scores.codes.shape[1] for scores in self._rows.values())
+        return sum(rows.n_samples for rows in self._classes)
 
     def expected(self, tables: CPTs, n_jobs: int | None = None) -> tuple[float, np.ndarray]:
         """Return the log likelihood of incomplete families, and their expected counts."""
-        n_classes = self.layout.n_classes
-        work = 150.0 * self.n_samples * self.layout.structure.n_features  # nanoseconds
-        columns = tables.log_theta.reshape(-1, n_classes)
-
-        def one(part: tuple[int, list[RowChunk]]) -> tuple[float, np.ndarray]:
-            return self._expected(
-                self._rows[part[0]], part[1], np.ascontiguousarray(columns[:, part[0]])
-            )
-
+        columns = tables.log_theta.reshape(-1, self.layout.n_classes)
         value, cells = 0.0, np.zeros_like(columns)
-        found = parallel_map(one, self._parts, n_jobs, work)
-        for (c, _), (share, counts) in zip(self._parts, found, strict=True):
+        for rows in self._classes:
+            share, cells[:, rows.label] = rows.expected(columns[:, rows.label], n_jobs)
             value += share
-            cells[:, c] += counts
         return value, cells.ravel()
 
-    def _expected(
-        self, scores: BlockScores, chunks: list[RowChunk], log_theta: np.ndarray
-    ) -> tuple[float, np.ndarray]:
-        """Return both for some rows of one class, given the column of that class."""
-        value, counts = 0.0, np.zeros(log_theta.size)
-        for chunk in chunks:
-            weight = scores.weight[chunk.rows]
-            log_sums = np.zeros((weight.size, 1))
-            expectation.sum_missing(
-                scores.codes, scores.group_start, chunk.groups, self._alone, log_theta, True,
-                log_sums, weight[:, None], counts,
-            )  # fmt: skip
-            value += float(weight @ log_sums[:, 0])
-        return value, counts
 
-    def _parts_of(self, scores: BlockScores) -> list[list[RowChunk]]:
-        return in_parts([chunk for chunk in scores.chunks if chunk.groups.size], self.layout.size)
+class _ClassRows:
+    """The incomplete rows of one class, as distinct components with their weights."""
+
+    def __init__(self, label: int, data: Encoded, one_class: Layout):
+        self.label = label
+        names = list(data.domain.names)
+        self._sums = ComponentSums(data.codes, one_class, True, names)
+        n_components = np.diff(self._sums.row_start)
+        self.n_samples = int(np.count_nonzero(n_components))
+        weight = np.ones(data.n_samples) if data.weight is None else data.weight
+        of_cells = np.repeat(weight, n_components)
+        self._weight = np.bincount(self._sums.cells, of_cells, self._sums.n_cells)[:, None]
+
+    def expected(self, log_theta: np.ndarray, n_jobs: int | None) -> tuple[float, np.ndarray]:
+        """Return the log likelihood, and expected counts, given the column of the class."""
+        logs = np.empty_like(self._weight)
+        sums = self._sums.log_sums(np.ascontiguousarray(log_theta), logs, n_jobs)
+        counts = np.zeros(log_theta.size)
+        self._sums.add_expected_counts(sums, self._weight, counts, n_jobs)
+        return float((self._weight * logs).sum()), counts
 
 
 def maximize(

@@ -11,7 +11,7 @@ import numpy as np
 from discbayes.engine import parallel_map
 from discbayes.kernels.quasi_newton import dot
 from discbayes.objectives import ConditionalLikelihood, Objective, require_gradient
-from discbayes.parameters.block_scores import BlockScores, PaddedValues, RowChunk
+from discbayes.parameters.block_scores import BlockScores, PaddedValues
 from discbayes.parameters.log_scores import LogScores
 from discbayes.parameters.parameterization import Numbers, Parameterization
 
@@ -107,9 +107,9 @@ class _Sum(NamedTuple):
 def _total(
     scores: BlockScores, n_jobs: int | None, objective: Objective, numbers: Numbers
 ) -> float:
-    ready = scores.padded(numbers)
+    ready = scores.padded(numbers, n_jobs)
 
-    def one(chunk: RowChunk) -> float:
+    def one(chunk: slice) -> float:
         return objective.value(scores.forward(ready, chunk), *scores.truth(chunk))
 
     return sum(parallel_map(one, scores.chunks, n_jobs, scores.work / 2))
@@ -118,7 +118,7 @@ def _total(
 def _value_and_gradient(
     scores: BlockScores, n_jobs: int | None, objective: Objective, numbers: Numbers
 ) -> _Sum:
-    ready = scores.padded(numbers)
+    ready = scores.padded(numbers, n_jobs)
     found = parallel_map(
         lambda part: _of_part(scores, objective, ready, part), scores.parts, n_jobs, scores.work
     )
@@ -126,11 +126,11 @@ def _value_and_gradient(
     for share, gradient in found:
         value += share
         total.add(gradient)
-    return _Sum(value, scores.stripped(total))
+    return _Sum(value, scores.stripped(ready, total, n_jobs))
 
 
 def _of_part(
-    scores: BlockScores, objective: Objective, ready: PaddedValues, chunks: list[RowChunk]
+    scores: BlockScores, objective: Objective, ready: PaddedValues, chunks: list[slice]
 ) -> _Sum:
     """Return the sum over some chunks and its gradient.
 
@@ -147,16 +147,16 @@ def _add_up(
     scores: BlockScores,
     objective: Objective,
     ready: PaddedValues,
-    chunks: list[RowChunk],
+    chunks: list[slice],
     quick: bool,
 ) -> _Sum:
     value, gradient = 0.0, scores.blank()
     for chunk in chunks:
-        if quick and not chunk.groups.size:
+        if quick:
             value += scores.add_likelihood(ready, chunk, gradient)
             continue
         log_joint = scores.forward(ready, chunk)
         share, residual = objective.evaluate(log_joint, *scores.truth(chunk))
-        scores.pull_back(ready, chunk, residual, gradient)
+        scores.pull_back(chunk, residual, gradient)
         value += share
     return _Sum(value, gradient)

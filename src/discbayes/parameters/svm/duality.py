@@ -30,7 +30,7 @@ import numpy as np
 
 from discbayes.engine import parallel_map
 from discbayes.objectives import Slack
-from discbayes.parameters.block_scores import BlockScores, RowChunk
+from discbayes.parameters.block_scores import BlockScores
 from discbayes.parameters.parameterization import Numbers
 from discbayes.parameters.problem import Problem
 
@@ -158,19 +158,19 @@ class Bound:
 def _pass(
     scores: BlockScores, n_jobs: int | None, slack: Slack, numbers: Numbers, factors: Numbers | None
 ) -> _Pass:
-    ready = scores.padded(numbers)
+    ready = scores.padded(numbers, n_jobs)
 
-    def one(chunks: list[RowChunk]) -> tuple[float, Numbers, Numbers]:
+    def one(chunks: list[slice]) -> tuple[float, Numbers, Numbers]:
         taken, of_own = scores.blank(), scores.blank()
         paid = 0.0
         for chunk in chunks:
             least = np.empty((0, 0)) if factors is None else scores.least(*factors, chunk)
             y, weight = scores.truth(chunk)
             share, residual = slack.conjugate(scores.forward(ready, chunk), y, weight, least)
-            scores.pull_back(ready, chunk, residual, taken)
+            scores.pull_back(chunk, residual, taken)
             rows, own = np.arange(y.size), np.zeros_like(residual)
             own[rows, y] = -residual[rows, y]
-            scores.pull_back(ready, chunk, own, of_own)
+            scores.pull_back(chunk, own, of_own)
             paid += share
         return paid, taken, of_own
 
@@ -180,7 +180,8 @@ def _pass(
         paid += share
         for total, part in zip((taken, of_own), sums, strict=True):
             total.add(part)
-    return _Pass(paid, scores.stripped(taken), scores.stripped(of_own))
+    of_all = (scores.stripped(ready, sums, n_jobs) for sums in (taken, of_own))
+    return _Pass(paid, *of_all)
 
 
 def _share_left(there: np.ndarray, taken: np.ndarray) -> np.ndarray:

@@ -1,0 +1,253 @@
+"""Components of missing values in fixed rows: their sums given tables, and expected counts.
+
+A fit evaluates the same rows again and again. So their components of missing values, the distinct
+ones among them and the plans to marginalize these are found once (``kernels/components.py``,
+``kernels/component_plans.py``). Given tables, each distinct component has one sum for each class,
+which rows read like a cell of a table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from discbayes.engine import parallel_map
+from discbayes.kernels import component_plans, components, expectation
+from discbayes.kernels.expectation import ComponentCells, Marginals
+from discbayes.network import Layout
+
+MAX_CELLS = 1 << 25  # of the products of one component, classes included
+MAX_PARTS, PART_CELLS = 8, 1 << 25  # of the components, and of the gradients of all parts together
+# nanoseconds: a part with less work, for each cell of its gradient, is not worth a gradient
+PART_WORK, CELL_WORK = 1e5, 8.0
+FIRST_PLANS = 1 << 12  # numbers
+
+
+@dataclass(frozen=True)
+class TableMarginals:
+    """The sums of components given tables: on the scale of probabilities, and their logarithms."""
+
+    marginals: Marginals
+    on_logs: Marginals | None  # for the components that need the log scale, if any
+
+
+class ComponentSums:
+    """The distinct components of missing values of some rows, and their sums given tables.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n_features, n_samples)
+        The rows; a code of ``cards[i]`` or more is missing.
+    layout : Layout
+        Where the cells of the tables are.
+    normalized : bool
+        Whether the tables are normalized: then missing values without observed descendants sum to
+        one and are left out.
+    names : sequence of str
+        The names of the features, for messages.
+
+    Attributes
+    ----------
+    row_start, cells : ndarray
+        The components of row ``m`` are ``cells[row_start[m]:row_start[m + 1]]``.
+    n_cells : int
+        The number of distinct components.
+    """
+
+    def __init__(self, codes: np.ndarray, layout: Layout, normalized: bool, names: list[str]):
+        self.layout = layout
+        rows = np.flatnonzero((codes >= layout.cards[:, None]).any(axis=0))
+        lists = _empty_lists(codes[:, rows], layout.cards)
+        components.find_components(
+            codes, rows, layout.arrays(), layout.n_classes, not normalized, lists
+        )
+        self.n_cells, n_patterns = (int(n) for n in lists.counts)
+        self.row_start = np.zeros(codes.shape[1] + 1, np.int64)
+        self.row_start[1 + rows] = np.diff(lists.row_start)
+        self.row_start = self.row_start.cumsum()
+        self.cells = lists.cells[: self.row_start[-1]].copy()
+        base_start = lists.base_start[: self.n_cells + 1].copy()
+        bases = lists.bases[: base_start[-1]].copy()
+        family_start = lists.family_start[: n_patterns + 1]
+        families = lists.families[: family_start[-1]]
+        self._used = np.bincount(families >> 1, minlength=layout.cards.size) > 0
+        cells, starts, plans = _make_plans(family_start, families, layout)
+        if cells.max(initial=0.0) * layout.n_classes > MAX_CELLS:
+            worst = int(cells.argmax())
+            of_worst = families[family_start[worst] : family_start[worst + 1]]
+            missing = [names[family >> 1] for family in of_worst if family & 1]
+            raise _too_large(missing, cells.max() * layout.n_classes)
+        self._arrays = ComponentCells(base_start, bases, starts, plans)
+        self._wide = -(-layout.n_classes // 4) * 4
+        self._n_theta = layout.size // layout.n_classes * self._wide
+        n_messages = plans[starts[:-1] + 2]
+        self._slot = int(n_messages.max(initial=0)) * self._wide
+        # nanoseconds: of a product of cells forth and back, and of each component
+        self._work = (8.0 * cells * self._wide / 4 + 100.0)[bases[base_start[:-1]]]
+        self._parts = self._divide()
+
+    @property
+    def work(self) -> float:
+        """The approximate time of the sums and of the expected counts in nanoseconds."""
+        return float(self._work.sum())
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of the stored arrays."""
+        kept = (self.row_start, self.cells, self._used, self._work, *self._arrays)
+        return sum(array.nbytes for array in kept)
+
+    def _divide(self) -> list[tuple[int, int]]:
+        """Return ranges of components of about equal work, which depend on the data alone."""
+        n_own = self._n_theta + self._slot + 1
+        enough = PART_WORK + CELL_WORK * n_own
+        n_parts = max(1, int(min(self.work / enough, PART_CELLS / n_own, MAX_PARTS)))
+        wanted = self.work * np.arange(1, n_parts) / n_parts
+        inner = np.searchsorted(np.cumsum(self._work), wanted)
+        return list(pairwise([0, *inner.tolist(), self.n_cells]))
+
+    def log_sums(
+        self, log_theta: np.ndarray, out: np.ndarray, n_jobs: int | None = None
+    ) -> TableMarginals:
+        """Write the logarithm of the sum of each component and class.
+
+        Parameters
+        ----------
+        log_theta : ndarray
+            Logarithms of the entries of the tables, in the layout.
+        out : ndarray of shape (n_cells, at least n_classes)
+            Where the logarithms are written; further columns are left alone.
+        n_jobs : int, optional
+            The number of threads.
+
+        Returns
+        -------
+        TableMarginals
+            What ``add_expected_counts`` needs.
+        """
+        layout, n_parts = self.layout, len(self._parts)
+        shifts = np.zeros(self._used.size)
+        sums, in_logs = np.empty(self.n_cells * self._wide), np.zeros(self.n_cells, np.bool_)
+        values = np.empty(self._n_theta + n_parts * self._slot)
+        expectation.scale_tables(
+            log_theta, layout.offsets, self._used, layout.n_classes, self._wide, shifts, values
+        )
+        linear = Marginals(values, sums, in_logs)
+        self._sum(linear, False, shifts, out, n_jobs)
+        if not in_logs.any():
+            return TableMarginals(linear, None)
+        logs = np.zeros_like(values)
+        spread = logs[: self._n_theta].reshape(-1, self._wide)
+        spread[:, : layout.n_classes] = log_theta.reshape(-1, layout.n_classes)
+        on_logs = Marginals(logs, sums, in_logs)
+        self._sum(on_logs, True, shifts, out, n_jobs)
+        return TableMarginals(linear, on_logs)
+
+    def _sum(
+        self,
+        marginals: Marginals,
+        on_logs: bool,
+        shifts: np.ndarray,
+        out: np.ndarray,
+        n_jobs: int | None,
+    ) -> None:
+        def one(part: int) -> None:
+            slot = self._n_theta + part * self._slot
+            expectation.sum_components(
+                self._arrays, *self._parts[part], marginals, slot, self._wide, on_logs, shifts,
+                self.layout.n_classes, out,
+            )  # fmt: skip
+
+        parallel_map(one, range(len(self._parts)), n_jobs, self.work / 3)
+
+    def add_expected_counts(
+        self,
+        sums: TableMarginals,
+        residual: np.ndarray,
+        into: np.ndarray,
+        n_jobs: int | None = None,
+    ) -> None:
+        """Add Σ residual · P(cell | observed values, c) over the components to each cell.
+
+        Parameters
+        ----------
+        sums : TableMarginals
+            The result of ``log_sums``.
+        residual : ndarray of shape (n_cells, at least n_classes)
+            A factor for each component and class, as the gradient with respect to its logarithm.
+        into : ndarray
+            What is added to, in the layout of the tables.
+        n_jobs : int, optional
+            The number of threads.
+        """
+        max_card = int(self.layout.cards.max(initial=1))
+
+        def one(part: int) -> np.ndarray:
+            adjoint = np.zeros(self._n_theta + self._slot)
+            slot = self._n_theta + part * self._slot
+            for marginals, on_logs in ((sums.marginals, False), (sums.on_logs, True)):
+                if marginals is not None:
+                    expectation.add_expected(
+                        self._arrays, *self._parts[part], marginals, slot, self._wide, on_logs,
+                        self.layout.n_classes, max_card, residual, self._n_theta, adjoint,
+                    )  # fmt: skip
+            return adjoint[: self._n_theta]
+
+        n_classes = self.layout.n_classes
+        cells = into.reshape(-1, n_classes)
+        for share in parallel_map(one, range(len(self._parts)), n_jobs, self.work):
+            cells += share.reshape(-1, self._wide)[:, :n_classes]
+
+
+def _empty_lists(codes: np.ndarray, cards: np.ndarray) -> components.ComponentLists:
+    """Return arrays that are as long as the lists of components can become.
+
+    A family is in one component of a row at most, so that there are no more than features.
+    """
+    n_features, n_rows = codes.shape
+    n_components = int((codes >= cards[:, None]).sum())
+    return components.ComponentLists(
+        np.empty(n_rows + 1, np.int64),
+        np.empty(n_components, np.int64),
+        np.empty(n_components + 1, np.int64),
+        np.empty(n_rows * n_features + n_components, np.int64),
+        np.empty(n_components + 1, np.int64),
+        np.empty(n_rows * n_features, np.int64),
+        np.zeros(2, np.int64),
+    )
+
+
+def _make_plans(
+    family_start: np.ndarray, families: np.ndarray, layout: Layout
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the cells of the products of each pattern, where its plan begins, and all plans."""
+    n_patterns = family_start.size - 1
+    cells, starts = np.zeros(n_patterns), np.zeros(n_patterns + 1, np.int64)
+    plans: list[np.ndarray] = []
+    done, size = 0, FIRST_PLANS
+    while done < n_patterns:
+        buffer = np.empty(size, np.int64)
+        before = done
+        own_starts = np.zeros(n_patterns + 1, np.int64)
+        done = component_plans.write_plans(
+            family_start, families, layout.arrays(), layout.n_classes,
+            MAX_CELLS / layout.n_classes, before, own_starts, cells, buffer,
+        )  # fmt: skip
+        first = starts[before]
+        starts[before : done + 1] = first + own_starts[before : done + 1]
+        if done > before:
+            plans.append(buffer[: starts[done] - first].copy())
+        size *= 2
+    return cells, starts, np.concatenate(plans) if plans else np.empty(0, np.int64)
+
+
+def _too_large(missing: list[str], cells: float) -> ValueError:
+    """Return an error that names the columns of a component that needs too much memory."""
+    shown = ", ".join(map(repr, missing[:12]))
+    return ValueError(
+        f"a row has missing values in {shown}{' …' if len(missing) > 12 else ''}; to marginalize"
+        f" them while learning takes {cells:.3g} cells, above {MAX_CELLS:,}. Learn with"
+        ' missing="drop" or missing="value", or use a structure with fewer parents'
+    )
