@@ -18,6 +18,7 @@ from cases import (
     search,
     start,
     tan,
+    values,
 )
 
 CASES: dict[str, ModuleType] = {
@@ -28,6 +29,7 @@ CASES: dict[str, ModuleType] = {
     "gaps": gaps,
     "few": few_rows,
     "memory": memory,
+    "values": values,
     "start": start,
     "search": search,
     "parameters": parameters,
