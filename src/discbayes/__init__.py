@@ -20,7 +20,7 @@ from discbayes.explanations import (
     Relevance,
     edge_strengths,
 )
-from discbayes.inference import FactorTooLargeError
+from discbayes.inference import EstimateWarning, FactorTooLargeError
 from discbayes.network import Structure
 from discbayes.objectives import ClassificationRate, ConditionalLikelihood, Margin, Slack
 from discbayes.parameters import (
@@ -78,6 +78,7 @@ __all__ = [
     "DataWarning",
     "DiscriminativeCCBN",
     "EqualFrequencyDiscretizer",
+    "EstimateWarning",
     "Explanation",
     "ExtendedCCBN",
     "FactorTooLargeError",

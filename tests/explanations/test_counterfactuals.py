@@ -345,6 +345,7 @@ def test_without_known_values_or_other_classes_nothing_can_change(n_classes):
         assert result.alternatives == ()
 
 
+@pytest.mark.filterwarnings("ignore::discbayes.EstimateWarning")
 def test_estimates_by_draws_prove_nothing():
     tables, _ = random_tables(9, "any", n_features=6)
     beliefs = believing(tables)

@@ -215,6 +215,7 @@ def test_blocks_of_rows_change_nothing(monkeypatch):
     np.testing.assert_allclose(parts.log_odds, whole.log_odds, atol=1e-13)
 
 
+@pytest.mark.filterwarnings("ignore::discbayes.EstimateWarning")
 def test_estimates_by_draws_add_up_to_the_same_estimate():
     rng = np.random.default_rng(0)
     structure = Structure(((), (0,), (0, 1), (0, 1), (2, 3), (3, 4)))

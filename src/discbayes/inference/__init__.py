@@ -25,9 +25,11 @@ from discbayes.inference.plans import (
     group_by_missing,
 )
 from discbayes.inference.query import joint_posterior
+from discbayes.inference.sampling import EstimateWarning
 
 __all__ = [
     "MAX_FACTOR_SIZE",
+    "EstimateWarning",
     "FactorTooLargeError",
     "InferenceOptions",
     "blank_rows",

@@ -3,7 +3,8 @@
 Everything here works on codes (see ``discbayes.data.domain``) and returns one row per sample. The
 rows decide how a log-joint is computed: complete rows add up their cells; on forests one upward
 pass of messages marginalizes the missing values; elsewhere variable elimination does, rows with the
-same pattern of missing values together; beyond the limit of exact inference, draws estimate it.
+same pattern of missing values together; beyond the limit of exact inference, importance sampling
+estimates it (``sampling``).
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ from discbayes.inference.plans import (
     group_by_missing,
     network_plan,
 )
-from discbayes.kernels import elimination, forest, joint, marginals, weighting
-from discbayes.kernels.elimination_plan import EliminationPlan, relevant_features
+from discbayes.inference.sampling import estimate_rows
+from discbayes.kernels import elimination, forest, joint, marginals
+from discbayes.kernels.elimination_plan import EliminationPlan
 from discbayes.network import CPTs, Layout
 
 MAX_FACTOR_SIZE = 1 << 22
@@ -42,7 +44,7 @@ class InferenceOptions:
         Cells of the largest intermediate factor. A row that needs more is an error, or, with
         ``n_draws``, is estimated.
     n_draws : int or None
-        Number of draws for each class (likelihood weighting) where a factor would be too large.
+        Number of draws for each class (importance sampling) where a factor would be too large.
     seed : int
         Seed of the draws.
     n_jobs : int or None
@@ -153,7 +155,11 @@ def log_joint(
     patterns = group_by_missing(codes, rows, cpts.cards)
     out[patterns.rows], sizes = eliminate(cpts, codes, patterns, options)
     if sizes.any():
-        _estimate(cpts, codes, patterns, sizes, options, out, error)
+        beyond = patterns.rows[np.repeat(sizes > 0, np.diff(patterns.start))]
+        estimate_rows(
+            cpts, codes, beyond, options.max_factor_size, options.n_draws, options.seed,
+            options.n_jobs, out, error,
+        )  # fmt: skip
     return out
 
 
@@ -243,41 +249,6 @@ def eliminate(
         missing = codes[:, row] >= cpts.cards
         raise too_large(elimination_plan(cpts, missing, not summing), options.max_factor_size)
     return out, sizes
-
-
-def _estimate(
-    cpts: CPTs,
-    codes: np.ndarray,
-    patterns: MissingPatterns,
-    sizes: np.ndarray,
-    options: InferenceOptions,
-    out: np.ndarray,
-    error: np.ndarray | None,
-) -> None:
-    """Estimate by draws the rows of every pattern whose factor is too large."""
-    if not cpts.is_normalized:
-        raise ValueError(
-            "these tables are not normalized, so missing values cannot be drawn from them; raise"
-            " max_factor_size instead of setting n_draws"
-        )
-    plan = network_plan(cpts)
-    relative = np.zeros_like(out) if error is None else error
-
-    def one(row: int) -> None:
-        x = codes[:, row].astype(np.int64)
-        missing = x >= cpts.cards
-        needed = relevant_features(missing, plan.layout, False)
-        # a seed for each row, so that neither the other rows nor threads change its draws
-        seed = (options.seed * 0x9E3779B97F4A7C15 + row * 0xD1342543DE82EF95 + 1) % 2**64
-        # the generator wraps around, of which plain Python would warn
-        with np.errstate(over="ignore"):
-            weighting.weighted_log_joint(
-                x, missing, needed, plan.layout, plan.cpts, int(options.n_draws or 0),
-                np.uint64(seed), out[row], relative[row],
-            )  # fmt: skip
-
-    is_large = np.repeat(sizes > 0, np.diff(patterns.start))
-    parallel_map(one, patterns.rows[is_large].tolist(), options.n_jobs)
 
 
 def posterior(log_joint: np.ndarray, fallback: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
