@@ -24,8 +24,13 @@ _NAME_CHARACTERS = 40  # of a file in the name of its draft: a file system has a
 _OLD = 3600.0  # seconds after which a draft is nobody's, where that cannot be asked
 
 
-def replace_file(path: str | Path, write: Callable[[IO[bytes]], object]) -> None:
-    """Let ``write`` fill a new file, force it to the disk and put it in the place of the old one.
+Content = str | bytes | Callable[[IO[bytes]], object]
+
+
+def replace_file(path: str | Path, content: Content) -> None:
+    """Write a new file, force it to the disk and put it in the place of the old one.
+
+    The content is bytes, a text, which is encoded as UTF-8, or a function that fills the file.
 
     Whatever goes wrong, the old file is still there and no other is left; errors name ``path`` and
     the way out. A process that is killed leaves its draft, ``.NAME.XXXXXXXX.draft`` in the same
@@ -33,6 +38,8 @@ def replace_file(path: str | Path, write: Callable[[IO[bytes]], object]) -> None
     to is replaced; the mode of a file stays as it is. A path that is not a file, such as
     ``/dev/stdout``, is written to as it is.
     """
+    data = content.encode("utf-8") if isinstance(content, str) else content
+    write = data if callable(data) else lambda file: file.write(data)
     try:
         if _is_special(path):
             with open(path, "wb") as file:

@@ -52,6 +52,16 @@ def listed(
     return f"{shown}, … ({len(known)} in all)" if len(known) > limit else shown or empty
 
 
+def some_of(names: Sequence[str], limit: int) -> str:
+    """Return the first names of a list in a sentence, and the number of the others.
+
+    >>> some_of(["age", "sex"], 20), some_of(["age", "sex", "zip"], 1)
+    ('age, sex', 'age and 2 more')
+    """
+    more = f" and {len(names) - limit} more" if len(names) > limit else ""
+    return ", ".join(names[:limit]) + more
+
+
 def count_of(number: int, noun: str, plural: str = "s") -> str:
     """Return a number with its noun.
 

@@ -17,6 +17,7 @@ from discbayes._arrays import WithArrays
 from discbayes._deprecation import renamed_method, warn_renamed
 from discbayes._lazy_imports import leaf
 from discbayes._settings import is_integer
+from discbayes._text import listed
 from discbayes.data import Domain, FrameEncoder, Variable
 from discbayes.data.frames import frame_like, free_name, make_frame, values_of, with_own_values
 from discbayes.data.table import is_missing
@@ -905,7 +906,7 @@ class BayesNet(WithArrays):
                 variable = self.domain.features[position]
                 raise ValueError(
                     f"{given[position]!r} is not a value of the column {variable.name!r}; give one"
-                    f" of {', '.join(variable.labels[:20])}, or leave the column out"
+                    f" of {listed(variable.labels, 20, str)}, or leave the column out"
                 )
         if CLASS in given:
             known[CLASS] = int(self._encoder.transform_y([given[CLASS]])[0])

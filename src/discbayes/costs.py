@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from discbayes._text import listed
+
 _TIE = 1e-12  # costs that differ by less, relative to their parts, are equal
 
 
@@ -58,9 +60,9 @@ def _from_mapping(costs: Mapping[Any, Any], labels: list[Any]) -> np.ndarray:
             )
         unknown = [label for label in (truth, *decisions) if label not in position]
         if unknown:
-            listed = ", ".join(map(repr, labels[:20])) + (", …" if len(labels) > 20 else "")
             raise ValueError(
-                f"costs names a class {unknown[0]!r}, which is none of the classes {listed}"
+                f"costs names a class {unknown[0]!r}, which is none of the classes"
+                f" {listed(labels, 20)}"
             )
         for decision, cost in decisions.items():
             cells[position[truth], position[decision]] = cost

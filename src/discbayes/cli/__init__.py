@@ -40,19 +40,10 @@ from discbayes.cli.console import (
     readable_warnings,
 )
 from discbayes.cli.console_encoding import safe_streams
+from discbayes.engine import Progress
 
-COMMANDS = {
-    "fit": fit,
-    "predict": predict,
-    "explain": explain,
-    "ask": ask,
-    "report": report,
-    "evaluate": evaluate,
-    "compare": compare,
-    "datasets": datasets,
-    "recipes": recipes,
-    "reproduce": reproduce,
-}
+_MODULES = (fit, predict, explain, ask, report, evaluate, compare, datasets, recipes, reproduce)
+COMMANDS = {module.__name__.split(".")[-1]: module for module in _MODULES}
 OK = 0
 FAILED = 1
 WRONG_USAGE = 2
@@ -152,9 +143,11 @@ def parse(argv: Sequence[str] | None) -> Namespace:
         args = parser.parse_args(argv)
     except SystemExit as end:  # after help, or wrong usage
         raise SystemExit(end.code or _flush()) from None
+    args.progress = Progress(0 if args.quiet else 1)
+    command = COMMANDS[args.command]
     _check_standard_input(parsers[args.command], args)
-    if hasattr(args, "finish"):
-        args.finish(parsers[args.command], args)
+    if hasattr(command, "finish"):
+        command.finish(parsers[args.command], args)
     return args
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 import json
 import math
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Sequence
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,20 +16,11 @@ from discbayes._text import listed, nearest_first
 from discbayes.classifier import BayesNetClassifier
 from discbayes.cli import options
 from discbayes.cli.console import UserError
-from discbayes.cli.input_tables import open_source
-from discbayes.cli.models import (
-    features_of,
-    load_model,
-    select_rows,
-    set_options,
-    text_columns,
-    warn_unseen,
-)
+from discbayes.cli.models import load_model, read_rows, select_rows, warn_unseen
 from discbayes.cli.prompts import Case, converse, outcome, tell, value_of
 from discbayes.costs import cost_matrix
 from discbayes.data import Domain
 from discbayes.data.table import is_missing
-from discbayes.engine import Progress
 
 SUMMARY = "ask for the most informative columns of one case, until its class is probable enough"
 EXAMPLES = """examples:
@@ -54,45 +45,28 @@ MIN_PROBABILITY = 0.95
 def configure(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     options.add_model(parser)
-    parser.add_argument(
-        "data", metavar="DATA", nargs="?", help="a table; the known values of --row are used"
+    options.add(parser, "DATA", "a table; the known values of --row are used", nargs="?")
+    number = options.at_least(1)
+    options.add(parser, "--row N", "row of DATA; the first one is 1", number)
+    known = "a known value; may be repeated"
+    options.add(parser, "--know COLUMN=VALUE", known, action="append", default=[])
+    sure = (
+        f"stop when a class has this probability (default: {MIN_PROBABILITY}; with --costs"
+        " only if given)"
     )
-    parser.add_argument(
-        "--row", type=options.at_least(1), metavar="N", help="row of DATA; the first one is 1"
-    )
-    parser.add_argument(
-        "--know",
-        action="append",
-        default=[],
-        metavar="COLUMN=VALUE",
-        help="a known value; may be repeated",
-    )
-    parser.add_argument(
-        "--sure",
-        type=probability,
-        metavar="P",
-        help=(
-            f"stop when a class has this probability (default: {MIN_PROBABILITY}; with --costs"
-            " only if given)"
-        ),
-    )
-    parser.add_argument(
-        "--max-questions", type=options.at_least(1), metavar="N", help="maximum number of questions"
-    )
-    options.add_renamed(parser, "--most", "--max-questions", options.at_least(1))
-    parser.add_argument(
-        "--costs", metavar="FILE", help="misclassification costs: JSON, a JSON file or a CSV file"
-    )
-    parser.add_argument(
-        "--prices", metavar="FILE", help="prices of columns: JSON, a JSON file or a CSV file"
-    )
+    probability = options.positive("probability above 0 and up to 1, such as 0.95", 1)
+    options.add(parser, "--sure P", sure, probability)
+    options.add(parser, "--max-questions N", "maximum number of questions", number)
+    options.add_renamed(parser, "--most", "--max-questions", number)
+    options.add(parser, "--costs FILE", "misclassification costs: JSON, a JSON file or a CSV file")
+    options.add(parser, "--prices FILE", "prices of columns: JSON, a JSON file or a CSV file")
     options.add_unknown(parser)
     options.add_draws(parser)
     options.add_reading(parser)
-    parser.set_defaults(finish=_finish)
 
 
-def _finish(parser: ArgumentParser, args: Namespace) -> None:
+def finish(parser: ArgumentParser, args: Namespace) -> None:
+    """Refuse options that do not go together, and choose how sure is sure enough."""
     if (args.data is None) != (args.row is None):
         parser.error("DATA and --row go together: which row of which table?")
     if args.data is None and args.unknown is not None:
@@ -103,25 +77,13 @@ def _finish(parser: ArgumentParser, args: Namespace) -> None:
         args.sure = MIN_PROBABILITY
 
 
-def probability(text: str) -> float:
-    """Parse a probability above zero."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value <= 1:
-        raise ArgumentTypeError(f"{text!r} is not a probability above 0 and up to 1, such as 0.95")
-    return value
-
-
 def run(args: Namespace) -> None:
     """Ask, and print the result; after an interrupt, the result so far."""
-    model = load_model(args.model)
-    set_options(model, args)
+    model = load_model(args)
     domain = model.network_.domain
     costs = read_costs(args.costs, domain.target.labels)
     prices = read_prices(args.prices, domain.names)
-    case = Case(model, _known_values(model, args, options.progress(args)), costs, prices)
+    case = Case(model, _known_values(model, args), costs, prices)
     try:
         reason = converse(case, args.sure, args.max_questions)
     except KeyboardInterrupt:
@@ -138,14 +100,14 @@ def _print_outcome(case: Case, reason: str) -> None:
 # ---- known values
 
 
-def _known_values(model: BayesNetClassifier, args: Namespace, progress: Progress) -> dict[str, Any]:
+def _known_values(model: BayesNetClassifier, args: Namespace) -> dict[str, Any]:
     """Return the values of the row and of the options, which take precedence."""
     domain = model.network_.domain
     known = given_values(domain, args.know)
     if args.data is None:
         return known
-    source = open_source(args, text_columns(domain), progress)
-    row = select_rows(features_of(domain, source, (), progress), [args.row], source.name)
+    source, X = read_rows(model, args)
+    row = select_rows(X, [args.row], source.name)
     unseen = {name for _, name, _ in warn_unseen(model, row, [args.row])}
     values = {
         name: value
@@ -195,7 +157,7 @@ def read_costs(text: str | None, labels: Sequence[str]) -> np.ndarray | None:
     """
     if text is None:
         return None
-    found = _cost_table(_csv_rows(text, "--costs")) if _is_csv(text) else _json(text, "--costs")
+    found = _content(text, "--costs", _cost_table)
     if not isinstance(found, (dict, list)):
         raise UserError(
             f"--costs holds {found!r}: it must be {{truth: {{decision: cost}}}} or rows of numbers"
@@ -222,7 +184,7 @@ def read_prices(text: str | None, names: Sequence[str]) -> dict[str, float] | No
     """Return the price of each column that has one, from JSON or a JSON or CSV file."""
     if text is None:
         return None
-    found = _price_pairs(_csv_rows(text, "--prices")) if _is_csv(text) else _json(text, "--prices")
+    found = _content(text, "--prices", _price_pairs)
     if not isinstance(found, dict):
         raise UserError(f"--prices holds {found!r}: it must be {{column: price}}")
     unknown = [name for name in found if name not in names]
@@ -254,27 +216,22 @@ def _price(name: str, value: Any) -> float:
     return price
 
 
-def _is_csv(text: str) -> bool:
-    return text.lower().endswith(".csv")
-
-
-def _csv_rows(path: str, option: str) -> list[list[str]]:
-    lines = _content(path, option).splitlines()
-    rows = [row for row in csv.reader(lines, skipinitialspace=True) if row]
-    if not rows:
-        raise UserError(f"{option}: {path} is empty")
-    return rows
-
-
-def _json(text: str, option: str) -> Any:
+def _content(text: str, option: str, from_rows: Callable[[list[list[str]]], Any]) -> Any:
+    """Return the content of JSON, of a JSON file, or of a CSV file, whose rows become a mapping."""
+    if text.lower().endswith(".csv"):
+        lines = _read(text, option).splitlines()
+        rows = [row for row in csv.reader(lines, skipinitialspace=True) if row]
+        if not rows:
+            raise UserError(f"{option}: {text} is empty")
+        return from_rows(rows)
     inline = text.lstrip().startswith(("{", "["))
     try:
-        return json.loads(text if inline else _content(text, option))
+        return json.loads(text if inline else _read(text, option))
     except json.JSONDecodeError as error:
         raise UserError(f"{option}: {'this' if inline else text} is not JSON: {error}") from error
 
 
-def _content(path: str, option: str) -> str:
+def _read(path: str, option: str) -> str:
     if not Path(path).exists():
         raise UserError(
             f"{option}: there is no file {path!r}; give a file, or JSON such as {{…}} in quotes"

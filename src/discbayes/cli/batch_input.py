@@ -124,21 +124,19 @@ def _check_columns(args: Namespace) -> None:
     source.without({args.target, args.weights, *args.drop})
 
 
-def predict_batches(
-    model: BayesNetClassifier, args: Namespace, progress: Progress
-) -> Iterator[np.ndarray]:
+def predict_batches(model: BayesNetClassifier, args: Namespace) -> Iterator[np.ndarray]:
     """Yield the probabilities of the classes, batch by batch in the order of the rows."""
     domain = model.network_.domain
     text = text_columns(domain)
     hint = delimiter_hint(args.data, csv_format(args))
-    notes = [progress]  # the columns are reported once, with the first batch
+    notes = [args.progress]  # the columns are reported once, with the first batch
 
     def features(table: Any) -> Any:
         source = InputTable(args.data, as_text(table, text), hint=hint)
         return features_of(domain, source, (), notes.pop() if notes else Progress())
 
     model.set_params(memory=args.memory)
-    throughput = Throughput("predicting", progress)
+    throughput = Throughput("predicting", args.progress)
     source = TransformedFiles(args, csv_types(domain), features)
     for probabilities in model.predict_batches(source, "predict_proba"):
         yield probabilities

@@ -7,7 +7,7 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from pathlib import Path
 
 from discbayes.cli import options
-from discbayes.cli.console import STANDARD, UserError, complain, with_options
+from discbayes.cli.console import STANDARD, complain, with_options
 from discbayes.cli.outputs import check_output
 from discbayes.cli.training import load_training, require_target
 from discbayes.evaluation.method_names import (
@@ -40,58 +40,28 @@ DOTS = ("...", "…")
 
 def configure(parser: ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("data", metavar="DATA", help=options.DATA)
-    _add_methods(parser)
-    parser.add_argument(
-        "--cv",
-        type=options.at_least(2),
-        default=5,
-        metavar="K",
-        help="number of stratified folds (default: 5)",
+    options.add(parser, "DATA", options.DATA)
+    tags = f"tags, see `discbayes recipes`, or {NONE} (default: {','.join(DEFAULT_RECIPES)})"
+    others = f"of {', '.join(BASELINES)}, or {NONE} (default: {','.join(DEFAULT_BASELINES)})"
+    folds = "number of stratified folds (default: 5)"
+    removed = (
+        "percentages of the cells of test rows to remove at random, such as 0,10,...,90"
+        " (default: none)"
     )
-    parser.add_argument(
-        "--missing",
-        type=shares,
-        default=(),
-        metavar="LIST",
-        help=(
-            "percentages of the cells of test rows to remove at random, such as 0,10,...,90"
-            " (default: none)"
-        ),
-    )
-    parser.add_argument(
-        "--sort", choices=SORTS, default=SORTS[0], help=f"metric to sort by (default: {SORTS[0]})"
-    )
-    parser.add_argument(
-        "--seed", type=options.at_least(0), default=0, metavar="N", help="seed of everything random"
-    )
-    parser.add_argument(
-        "--folder", metavar="DIR", help="folder of results and page (default: compare-NAME)"
-    )
-    parser.add_argument(
-        "--fresh", action="store_true", help="remove an earlier comparison from the folder"
-    )
+    metric = f"metric to sort by (default: {SORTS[0]})"
+    seed = options.at_least(0)
+    options.add(parser, "--recipes LIST", tags, options.names, default=DEFAULT_RECIPES)
+    options.add(parser, "--baselines LIST", others, options.names, default=DEFAULT_BASELINES)
+    options.add(parser, "--cv K", folds, options.at_least(2), default=5)
+    options.add(parser, "--missing LIST", removed, shares, default=())
+    options.add(parser, "--sort", metric, choices=SORTS, default=SORTS[0])
+    options.add(parser, "--seed N", "seed of everything random", seed, default=0)
+    options.add(parser, "--folder DIR", "folder of results and page (default: compare-NAME)")
+    options.add(parser, "--fresh", "remove an earlier comparison from the folder")
     options.add_target(parser, weights=False)
     options.add_effort(parser, "processes")
     options.add_reading(parser)
-    parser.set_defaults(finish=_finish, weights=None)
-
-
-def _add_methods(parser: ArgumentParser) -> None:
-    parser.add_argument(
-        "--recipes",
-        type=options.names,
-        default=DEFAULT_RECIPES,
-        metavar="LIST",
-        help=f"tags, see `discbayes recipes`, or {NONE} (default: {','.join(DEFAULT_RECIPES)})",
-    )
-    parser.add_argument(
-        "--baselines",
-        type=options.names,
-        default=DEFAULT_BASELINES,
-        metavar="LIST",
-        help=f"of {', '.join(BASELINES)}, or {NONE} (default: {','.join(DEFAULT_BASELINES)})",
-    )
+    parser.set_defaults(weights=None)
 
 
 def shares(text: str) -> tuple[int, ...]:
@@ -121,7 +91,8 @@ def _share(text: str) -> int:
     return int(text)
 
 
-def _finish(parser: ArgumentParser, args: Namespace) -> None:
+def finish(parser: ArgumentParser, args: Namespace) -> None:
+    """Complete the options, and check the methods before any data are read."""
     args.drop = getattr(args, "drop", ())
     args.categorical = getattr(args, "categorical", ())
     args.recipes = () if args.recipes == (NONE,) else args.recipes
@@ -141,17 +112,13 @@ def run(args: Namespace) -> None:
     from discbayes.evaluation.comparison.running import compare
 
     os.environ.setdefault("MPLBACKEND", "agg")  # pictures go to a file: no display is needed
-    progress = options.progress(args)
     name = "stdin" if args.data == STANDARD else Path(args.data).name
     folder = Path(args.folder or f"compare-{name.split('.')[0]}".replace(":", "-"))
     for file in (PAGE, TABLE, ROWS):
         if folder.is_dir():
             check_output(str(folder / file), [args.data])
-    data = load_training(args, progress)
-    if len(data.y) < args.cv:
-        raise UserError(
-            f"{len(data.y)} rows cannot be split into {args.cv} folds; --cv {len(data.y)} can"
-        )
+    data = load_training(args)
+    data.require_rows(args.cv)
     try:
         found = compare(
             data.X,
@@ -166,7 +133,7 @@ def run(args: Namespace) -> None:
             fresh=args.fresh,
             n_jobs=args.n_jobs,
             random_state=args.seed,
-            progress=progress,
+            progress=args.progress,
             name=name,
         )
     except KeyboardInterrupt:
@@ -177,13 +144,8 @@ def run(args: Namespace) -> None:
         )
         raise
     print(with_options(as_text(found.tables())), end="\n\n")
-    print(
-        *(
-            f"{what}: {folder / file}"
-            for what, file in (("page", PAGE), ("table", TABLE), ("rows", ROWS))
-        ),
-        sep="\n",
-    )
+    for what, file in (("page", PAGE), ("table", TABLE), ("rows", ROWS)):
+        print(f"{what}: {folder / file}")
     if found.failed:
         complain(
             "warning",

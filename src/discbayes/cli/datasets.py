@@ -21,17 +21,13 @@ folder of data sets. openml:NAME downloads one of OpenML; no other name leaves t
 
 def configure(parser: ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("name", metavar="NAME", nargs="?", help="the data set to write")
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="FILE",
-        help="CSV or Parquet by its ending (default: CSV to stdout)",
-    )
-    parser.set_defaults(finish=_finish)
+    options.add(parser, "NAME", "the data set to write", nargs="?")
+    ending = "CSV or Parquet by its ending (default: CSV to stdout)"
+    options.add(parser, "-o, --output FILE", ending)
 
 
-def _finish(parser: ArgumentParser, args: Namespace) -> None:
+def finish(parser: ArgumentParser, args: Namespace) -> None:
+    """Refuse a file without a data set to write to it."""
     if args.output is not None and args.name is None:
         parser.error("-o needs the NAME of the data set to write")
 
@@ -43,7 +39,7 @@ def run(args: Namespace) -> None:
         return
     check_table(args.output, [args.name])
     data = named_dataset(args.name)
-    options.progress(args).stage(f"{data!r}, target {data.target!r}")
+    args.progress.stage(f"{data!r}, target {data.target!r}")
     write_table(dataset_table(data), args.output)
 
 

@@ -13,14 +13,13 @@ from discbayes._text import listed
 from discbayes.classifier import BayesNetClassifier, FitPlan
 from discbayes.cli import options
 from discbayes.cli.console import UserError, complain
-from discbayes.cli.input_tables import InputTable, as_text, matched, open_source
-from discbayes.cli.models import features_of, load_model, set_options, text_columns
-from discbayes.cli.scoring import Score, accuracy_and_loss, fold_table, model_table
+from discbayes.cli.models import load_model, matched_labels, read_rows
+from discbayes.cli.scoring import Figures, accuracy_and_loss, fold_table, model_table
 from discbayes.cli.training import Training, load_training, read_weights, require_target
 from discbayes.data import DataWarning
 from discbayes.data.folds import stratified_folds
 from discbayes.data.targets import classes_and_codes
-from discbayes.engine import Progress, interrupts_end_runs
+from discbayes.engine import interrupts_end_runs
 
 SUMMARY = "cross-validate a learning method, or score a saved model"
 EXAMPLES = """examples:
@@ -37,27 +36,20 @@ WARM_UP_ROWS = 100
 
 def configure(parser: ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("data", metavar="DATA", help=options.DATA)
-    parser.add_argument(
-        "--model", metavar="MODEL", help="score this model file instead of learning"
-    )
-    parser.add_argument(
-        "--cv",
-        type=options.at_least(2),
-        default=SUPPRESS,
-        metavar="K",
-        help=f"number of stratified folds (default: {DEFAULT_FOLDS})",
-    )
+    options.add(parser, "DATA", options.DATA)
+    options.add(parser, "--model MODEL", "score this model file instead of learning")
+    folds = f"number of stratified folds (default: {DEFAULT_FOLDS})"
+    options.add(parser, "--cv K", folds, options.at_least(2), default=SUPPRESS)
     options.add_unknown(parser)
     options.add_draws(parser)
     options.add_target(parser)
     options.add_learning(parser)
     options.add_effort(parser)
     options.add_reading(parser)
-    parser.set_defaults(finish=_finish)
 
 
-def _finish(parser: ArgumentParser, args: Namespace) -> None:
+def finish(parser: ArgumentParser, args: Namespace) -> None:
+    """Complete the options of learning, or refuse them if a saved model is scored."""
     idle = [*options.given_learning(args), *(["--cv"] if hasattr(args, "cv") else [])]
     if args.model is not None:
         if idle:
@@ -73,19 +65,16 @@ def _finish(parser: ArgumentParser, args: Namespace) -> None:
 
 def run(args: Namespace) -> None:
     """Print the table of metrics."""
-    progress = options.progress(args)
     # a fold that is only partly learned must not be averaged with the others
     with interrupts_end_runs():
-        print(
-            _cross_validate(args, progress) if args.model is None else _score_model(args, progress)
-        )
+        print(_cross_validate(args) if args.model is None else _score_model(args))
 
 
 # ---- cross-validation
 
 
-def _cross_validate(args: Namespace, progress: Progress) -> str:
-    data = load_training(args, progress)
+def _cross_validate(args: Namespace) -> str:
+    data = load_training(args)
     scores, folds = [], _folds(data, args)
     # warns of what is noteworthy in the columns, once for all folds
     encoder = FitPlan.of(_classifier(args)).new_encoder()
@@ -93,20 +82,16 @@ def _cross_validate(args: Namespace, progress: Progress) -> str:
     encoder.warn_of_unused()
     _warm_up(args, data, folds[0][0])
     for number, (train, test) in enumerate(folds, 1):
-        progress.stage(f"fold {number} of {args.cv}")
+        args.progress.stage(f"fold {number} of {args.cv}")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DataWarning)
             scores.append(_score_fold(args, data.take(train), data.take(test)))
-    return fold_table(scores)
+    return fold_table(np.array(scores))
 
 
 def _folds(data: Training, args: Namespace) -> list[tuple[np.ndarray, np.ndarray]]:
-    labels = data.y.values.astype(str)
-    if len(labels) < args.cv:
-        raise UserError(
-            f"{len(labels)} rows cannot be split into {args.cv} folds; --cv {len(labels)} can"
-        )
-    classes, codes = classes_and_codes(labels)
+    data.require_rows(args.cv)
+    classes, codes = classes_and_codes(data.y.values.astype(str))
     sizes = np.bincount(codes)
     if sizes.min() < args.cv:
         rare = (
@@ -134,7 +119,7 @@ def _classifier(args: Namespace) -> BayesNetClassifier:
     )
 
 
-def _score_fold(args: Namespace, train: Training, test: Training) -> Score:
+def _score_fold(args: Namespace, train: Training, test: Training) -> Figures:
     model = _classifier(args)
     start = perf_counter()
     model.fit(train.X, train.y, sample_weight=train.weight)
@@ -142,38 +127,27 @@ def _score_fold(args: Namespace, train: Training, test: Training) -> Score:
     shares = model.predict_proba(test.X)
     done = perf_counter()
     accuracy, loss = accuracy_and_loss(shares, model.classes_.tolist(), test.y.values, test.weight)
-    return Score(accuracy, loss, fitted - start, done - fitted)
+    return accuracy, loss, fitted - start, done - fitted
 
 
 # ---- a saved model
 
 
-def _score_model(args: Namespace, progress: Progress) -> str:
-    model = load_model(args.model)
-    set_options(model, args)
-    domain = model.network_.domain
-    target = args.target or domain.target.name
-    source = open_source(args, {target, *text_columns(domain)}, progress)
+def _score_model(args: Namespace) -> str:
+    model = load_model(args)
+    known = model.network_.domain.target.labels
+    target = args.target or model.network_.domain.target.name
+    source, X = read_rows(model, args, target, args.weights)
     source.require([target], "the target")
     weight = read_weights(source, args.weights)
-    X = features_of(domain, source, {target, args.weights}, progress)
-    labels = _known_labels(source, target, domain.target.labels)
-    _check_labels(labels, domain.target.labels, args)
-    progress.stage(f"scoring {X.num_rows} rows")
+    labels = np.array(matched_labels(source, target, known), dtype=object)
+    _check_labels(labels, known, args)
+    args.progress.stage(f"scoring {X.num_rows} rows")
     model.predict_proba(X.slice(0, WARM_UP_ROWS))
     start = perf_counter()
     shares = model.predict_proba(X)
     seconds = perf_counter() - start
-    return model_table(
-        args.model,
-        Score(*accuracy_and_loss(shares, domain.target.labels, labels, weight), 0.0, seconds),
-    )
-
-
-def _known_labels(source: InputTable, target: str, known: list[str]) -> np.ndarray:
-    """Return the class of every row, in the spelling of the model."""
-    column = as_text(source.table, [target]).column(target)
-    return np.array(matched(column, known).to_pylist(), dtype=object)
+    return model_table(args.model, *accuracy_and_loss(shares, known, labels, weight), seconds)
 
 
 def _check_labels(labels: np.ndarray, known: list[str], args: Namespace) -> None:

@@ -10,18 +10,9 @@ from discbayes.classifier import BayesNetClassifier
 from discbayes.cli import options
 from discbayes.cli.console import UserError
 from discbayes.cli.explain_output import Explained, joined, relevance_output
-from discbayes.cli.input_tables import InputTable, has_known_ending, matcher, open_source
-from discbayes.cli.models import (
-    classes_of,
-    features_of,
-    load_model,
-    select_rows,
-    set_options,
-    text_columns,
-    warn_unseen,
-)
+from discbayes.cli.input_tables import InputTable, has_known_ending, matcher
+from discbayes.cli.models import classes_of, load_model, read_rows, select_rows, warn_unseen
 from discbayes.cli.outputs import check_output, check_table, is_standard, write_bytes, write_table
-from discbayes.engine import Progress
 
 SUMMARY = "explain the predictions of single rows, or the relevance of columns over a whole table"
 EXAMPLES = """examples:
@@ -45,60 +36,29 @@ ALL = "all"
 def configure(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     options.add_model(parser)
-    parser.add_argument("data", metavar="DATA", help=options.DATA)
-    parser.add_argument(
-        "--row", type=row_numbers, metavar="N", help="the row to explain, from 1 on; 3,5 or all"
+    compared = "compare with this class (default: with all others together)"
+    change = "add the smallest change of values that changes the decision"
+    wanted = "the decision that a counterfactual leads to (default: any other)"
+    relevance = "the relevance of all columns over all rows (the default without --row)"
+    columns = (
+        f"maximum number of columns in a text (default: {MAX_CONTRIBUTIONS}, or {MAX_RELEVANT}"
+        " without --row)"
     )
-    parser.add_argument(
-        "--class",
-        dest="label",
-        metavar="LABEL",
-        help="the class to explain (default: the decision)",
-    )
-    parser.add_argument(
-        "--against",
-        metavar="LABEL",
-        help="compare with this class (default: with all others together)",
-    )
-    parser.add_argument(
-        "--counterfactual",
-        action="store_true",
-        help="add the smallest change of values that changes the decision",
-    )
-    parser.add_argument(
-        "--wanted",
-        metavar="LABEL",
-        help="the decision that a counterfactual leads to (default: any other)",
-    )
-    parser.add_argument(
-        "--keep", type=options.names, metavar="LIST", help="columns that must not change"
-    )
-    parser.add_argument(
-        "--relevance",
-        action="store_true",
-        help="the relevance of all columns over all rows (the default without --row)",
-    )
-    parser.add_argument(
-        "--target",
-        metavar="COLUMN",
-        help="the column with the classes (default: as the model has it)",
-    )
-    parser.add_argument(
-        "--max-columns",
-        type=options.at_least(1),
-        metavar="K",
-        help=(
-            f"maximum number of columns in a text (default: {MAX_CONTRIBUTIONS}, or {MAX_RELEVANT}"
-            " without --row)"
-        ),
-    )
+    form = "output format (default: by the file ending, or text)"
+    options.add(parser, "DATA", options.DATA)
+    options.add(parser, "--row N", "the row to explain, from 1 on; 3,5 or all", row_numbers)
+    options.add(parser, "--class LABEL", "the class to explain (default: the decision)")
+    options.add(parser, "--against LABEL", compared)
+    options.add(parser, "--counterfactual", change)
+    options.add(parser, "--wanted LABEL", wanted)
+    options.add(parser, "--keep LIST", "columns that must not change", options.names)
+    options.add(parser, "--relevance", relevance)
+    options.add_known_target(parser)
+    options.add(parser, "--max-columns K", columns, options.at_least(1))
     options.add_renamed(parser, "--most", "--max-columns", options.at_least(1))
-    parser.add_argument(
-        "--format", choices=FORMATS, help="output format (default: by the file ending, or text)"
-    )
-    parser.add_argument("-o", "--output", metavar="FILE", help="output file (default: stdout)")
+    options.add(parser, "--format", form, choices=FORMATS)
+    options.add(parser, "-o, --output FILE", "output file (default: stdout)")
     options.add_prediction(parser)
-    parser.set_defaults(finish=_finish)
 
 
 def row_numbers(text: str) -> list[int] | str:
@@ -118,11 +78,11 @@ def row_numbers(text: str) -> list[int] | str:
     return [int(part) for part in parts]
 
 
-def _finish(parser: ArgumentParser, args: Namespace) -> None:
+def finish(parser: ArgumentParser, args: Namespace) -> None:
     """Refuse options that would have no effect, and choose the format."""
-    given = {name for name in ("label", "against", "counterfactual") if getattr(args, name)}
-    if args.row is None and given:
-        flags = " and ".join(f"--{'class' if name == 'label' else name}" for name in sorted(given))
+    of_rows = options.given(args, ("against", "counterfactual", "class"))
+    if args.row is None and of_rows:
+        flags = " and ".join(map(options.flag_of, of_rows))
         parser.error(f"{flags}: which row? Give it with --row, from 1 on")
     if args.row is not None and args.relevance:
         parser.error("--relevance is about all rows together: leave out --row")
@@ -134,7 +94,7 @@ def _finish(parser: ArgumentParser, args: Namespace) -> None:
     args.format = args.format or _format_of(args.output)
     if args.max_columns is not None and args.format != "text":
         parser.error("--max-columns goes with --format text: a table has all columns")
-    if args.counterfactual and args.format == "csv" and (args.label or args.against):
+    if args.counterfactual and args.format == "csv" and options.given(args, ("class", "against")):
         parser.error(
             "--class and --against are not in a table of changes: use --format text or json"
         )
@@ -152,64 +112,50 @@ def run(args: Namespace) -> None:
     """Read, explain, write."""
     check = check_table if args.format == "csv" else check_output
     check(args.output, [args.model, args.data])
-    progress = options.progress(args)
-    model = load_model(args.model)
-    set_options(model, args)
-    labels = {
-        name: _class(model, name, getattr(args, name)) for name in ("label", "against", "wanted")
-    }
-    if args.against and labels["label"] == labels["against"]:
+    model = load_model(args)
+    named = options.given(args, ("class", "against", "wanted"))
+    labels = {option: _class(model, option, text) for option, text in named.items()}
+    if "class" in labels and labels["class"] == labels.get("against"):
         raise UserError(
             f"--class and --against are the same class, {args.against!r}: compare it with"
             " another one"
         )
-    domain = model.network_.domain
-    target = args.target or domain.target.name
-    source = open_source(args, {target, *text_columns(domain)}, progress)
-    X = features_of(domain, source, {target}, progress)
+    source, X = read_rows(model, args, args.target or model.network_.domain.target.name)
     if args.row is None:
-        _write(_relevance(model, X, source, args, progress), args)
+        _write(_relevance(model, X, source, args), args)
     else:
-        _write(_explained(model, X, source.name, labels, args, progress), args)
+        _write(_explained(model, X, source.name, labels, args), args)
 
 
-def _class(model: BayesNetClassifier, option: str, text: str | None) -> Any:
+def _class(model: BayesNetClassifier, option: str, text: str) -> Any:
     """Return the class that an option names, as the model has it."""
-    if text is None:
-        return None
     labels = model.network_.domain.target.labels
     found = matcher(labels)(text)
     if found not in labels:
-        flag = "class" if option == "label" else option
         raise UserError(
-            f"--{flag} {text!r} is none of the classes {listed(nearest_first(text, labels))}"
+            f"--{option} {text!r} is none of the classes {listed(nearest_first(text, labels))}"
         )
     return model.classes_.tolist()[labels.index(found)]
 
 
 def _explained(
-    model: BayesNetClassifier,
-    X: Any,
-    name: str,
-    labels: dict[str, Any],
-    args: Namespace,
-    progress: Progress,
+    model: BayesNetClassifier, X: Any, name: str, labels: dict[str, Any], args: Namespace
 ) -> Any:
     """Explain rows, a block at a time, since contributions to all classes take memory."""
     numbers = list(range(1, X.num_rows + 1)) if args.row == ALL else args.row
     rows = select_rows(X, numbers, name)
     keep = _checked_columns(model, args.keep or ())
     warn_unseen(model, rows, numbers)
-    progress.stage(f"explaining {len(numbers)} row{'s' if len(numbers) > 1 else ''}")
+    args.progress.stage(f"explaining {len(numbers)} row{'s' if len(numbers) > 1 else ''}")
     parts = []
     for start in range(0, len(numbers), BLOCK_ROWS):
         block = rows.slice(start, BLOCK_ROWS)
-        explanation = model.explain(block, against=labels["against"])
-        explained = Explained(explanation, numbers[start : start + BLOCK_ROWS], labels["label"])
+        explanation = model.explain(block, against=labels.get("against"))
+        explained = Explained(explanation, numbers[start : start + BLOCK_ROWS], labels.get("class"))
         if args.counterfactual:
             single = (block.slice(k, 1) for k in range(block.num_rows))
             explained.changes = [
-                model.counterfactual(row, target=labels["wanted"], keep=keep) for row in single
+                model.counterfactual(row, target=labels.get("wanted"), keep=keep) for row in single
             ]
         parts.append(explained.part(args.format, args.max_columns or MAX_CONTRIBUTIONS))
     return joined(parts, args.format)
@@ -227,14 +173,12 @@ def _checked_columns(model: BayesNetClassifier, names: tuple[str, ...]) -> list[
     return list(names)
 
 
-def _relevance(
-    model: BayesNetClassifier, X: Any, source: InputTable, args: Namespace, progress: Progress
-) -> Any:
+def _relevance(model: BayesNetClassifier, X: Any, source: InputTable, args: Namespace) -> Any:
     """Measure the relevance of columns over all rows, with the classes if the table has them."""
     target = args.target or model.network_.domain.target.name
     has_classes = args.target is not None or target in source.table.column_names
     y = classes_of(model, source, target) if has_classes else None
-    progress.stage(f"explaining {X.num_rows} rows")
+    args.progress.stage(f"explaining {X.num_rows} rows")
     return relevance_output(model.relevance(X, y), args.format, args.max_columns or MAX_RELEVANT)
 
 

@@ -25,24 +25,19 @@ EXAMPLES = """examples:
 
 def configure(parser: ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("data", metavar="DATA", help=options.DATA_OR_FOLDER)
-    parser.add_argument(
-        "-o",
-        "--output",
-        required=True,
-        metavar="MODEL",
-        help="the model file to write (JSON); - is stdout",
-    )
+    options.add(parser, "DATA", options.DATA_OR_FOLDER)
+    written = "the model file to write (JSON); - is stdout"
+    options.add(parser, "-o, --output MODEL", written, required=True)
     options.add_target(parser)
     options.add_learning(parser)
     options.add_effort(parser)
     options.add_memory(parser)
     options.add_cluster(parser)
     options.add_reading(parser)
-    parser.set_defaults(finish=_finish)
 
 
-def _finish(parser: ArgumentParser, args: Namespace) -> None:
+def finish(parser: ArgumentParser, args: Namespace) -> None:
+    """Complete the options of learning, and check them."""
     options.fill_learning(parser, args)
     require_target(parser, args)
 
@@ -50,16 +45,16 @@ def _finish(parser: ArgumentParser, args: Namespace) -> None:
 def run(args: Namespace) -> None:
     """Fit and save."""
     check_output(args.output, [args.data])
-    progress = options.progress(args)
+    verbose = args.progress.verbose
     if reads_batches(args):
-        model = options.classifier(args, verbose=progress.verbose)
+        model = options.classifier(args, verbose)
         fit_batches(args, model)
     else:
-        training = load_training(args, progress)
-        model = options.classifier(args, verbose=progress.verbose)
+        training = load_training(args)
+        model = options.classifier(args, verbose)
         model.fit(training.X, training.y, sample_weight=training.weight)
     # how this run was carried out is not a property of the model
     model.set_params(verbose=0, memory=None, cluster=None)
     write_bytes(pack(model), args.output)
     if not is_standard(args.output):
-        progress.stage(f"model saved in {args.output}")
+        args.progress.stage(f"model saved in {args.output}")

@@ -29,7 +29,6 @@ from discbayes.cli.console_encoding import read_standard_input
 from discbayes.cli.options import csv_format
 from discbayes.datasets import Dataset, list_datasets, load_dataset
 from discbayes.datasets.loading import OPENML
-from discbayes.engine import Progress
 from discbayes.streams.file_sources import (
     CSV,
     FALSE,
@@ -95,7 +94,7 @@ class InputTable:
             raise UserError(f"column {name!r} must hold numbers, but there is {odd!r}") from None
 
 
-def open_source(args: Namespace, text: Collection[str], progress: Progress) -> InputTable:
+def open_source(args: Namespace, text: Collection[str]) -> InputTable:
     """Read DATA: an existing file, the standard input, or else a data set of that name.
 
     Parameters
@@ -104,17 +103,15 @@ def open_source(args: Namespace, text: Collection[str], progress: Progress) -> I
         The parsed options, with ``data`` and the CSV format.
     text : collection of str
         The columns that are read as text.
-    progress : Progress
-        The progress display.
     """
     data = args.data
     if is_read(data):
-        progress.stage(f"reading {name_of(data)}")
+        args.progress.stage(f"reading {name_of(data)}")
         return _read_table(data, csv_format(args), text)
     if _looks_like_file(data):
         raise UserError(f"{data}: no such file{_nearest_file(data)}")
     found = named_dataset(data)
-    progress.stage(f"using {found!r}, since there is no file {data!r}")
+    args.progress.stage(f"using {found!r}, since there is no file {data!r}")
     return InputTable(data, as_text(dataset_table(found), text), found.target)
 
 

@@ -13,7 +13,14 @@ from discbayes._text import listed
 from discbayes.classifier import BayesNetClassifier
 from discbayes.cli.console import STANDARD, STANDARD_INPUT, UserError, complain
 from discbayes.cli.console_encoding import read_standard_input
-from discbayes.cli.input_tables import InputTable, as_text, has_known_ending, matched
+from discbayes.cli.input_tables import (
+    InputTable,
+    as_text,
+    has_known_ending,
+    matched,
+    open_source,
+)
+from discbayes.cli.options import given
 from discbayes.data import Domain
 from discbayes.data.table import is_missing
 from discbayes.engine import Progress
@@ -21,8 +28,13 @@ from discbayes.io import ModelFileError, load
 from discbayes.io.model import load_bytes
 
 
-def load_model(path: str) -> BayesNetClassifier:
-    """Read a model file, or a model from the standard input."""
+def load_model(args: Namespace) -> BayesNetClassifier:
+    """Read MODEL, and give it the options of the command line that concern prediction."""
+    model = _load(args.model)
+    return model.set_params(**given(args, ("unknown", "n_draws", "n_jobs")))
+
+
+def _load(path: str) -> BayesNetClassifier:
     if path == STANDARD:
         return load_bytes(read_standard_input(), STANDARD_INPUT)
     if not Path(path).exists():
@@ -37,10 +49,18 @@ def load_model(path: str) -> BayesNetClassifier:
         raise
 
 
-def set_options(model: BayesNetClassifier, args: Namespace) -> None:
-    """Give a saved model the options of the command line that concern prediction."""
-    given = {name: getattr(args, name, None) for name in ("unknown", "n_draws", "n_jobs")}
-    model.set_params(**{name: value for name, value in given.items() if value is not None})
+def read_rows(
+    model: BayesNetClassifier,
+    args: Namespace,
+    target: str | None = None,
+    weights: str | None = None,
+) -> tuple[InputTable, Any]:
+    """Read DATA; return it with all its columns, and the columns of the model alone."""
+    domain = model.network_.domain
+    text = text_columns(domain) if target is None else {target, *text_columns(domain)}
+    source = open_source(args, text)
+    ignored = [name for name in (target, weights) if name is not None]
+    return source, features_of(domain, source, ignored, args.progress)
 
 
 def text_columns(domain: Domain) -> set[str]:
@@ -90,11 +110,18 @@ def features_of(
     return table
 
 
+def matched_labels(source: InputTable, target: str, known: list[str]) -> list[Any]:
+    """Return the class of every row, in the spelling of the model."""
+    column = as_text(source.table, [target]).column(target)
+    labels: list[Any] = matched(column, known).to_pylist()
+    return labels
+
+
 def classes_of(model: BayesNetClassifier, source: InputTable, target: str) -> np.ndarray:
     """Return the class of every row; raise an error for a class that the model does not know."""
     source.require([target], "the target")
     labels = model.network_.domain.target.labels
-    found = matched(as_text(source.table, [target]).column(target), labels).to_pylist()
+    found = matched_labels(source, target, labels)
     codes = {label: code for code, label in enumerate(labels)}
     odd = [number for number, label in enumerate(found, 1) if label not in codes]
     if odd:

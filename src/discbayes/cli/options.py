@@ -7,14 +7,15 @@ not given, so that ``evaluate --model`` can refuse them instead of ignoring them
 from __future__ import annotations
 
 import csv
+import sys
 from argparse import SUPPRESS, Action, ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Iterable
 from typing import Any
 
 from discbayes._deprecation import END
 from discbayes.calibration import AUTO, CALIBRATIONS
 from discbayes.classifier import BayesNetClassifier
 from discbayes.cli.console import complain
-from discbayes.engine import Progress
 from discbayes.parameters import HYBRID, PARAMETERS
 from discbayes.recipes import parse, recipe
 from discbayes.search import STRUCTURES
@@ -93,15 +94,19 @@ def evaluation(text: str) -> str | int:
     return int(text)
 
 
-def seconds(text: str) -> float:
-    """Parse a number of seconds above zero."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < float("inf"):
-        raise ArgumentTypeError(f"{text!r} is not a number of seconds above 0")
-    return value
+def positive(what: str, largest: float = sys.float_info.max) -> Any:
+    """Return a parser of numbers above zero; ``what`` describes them in the error."""
+
+    def number(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = 0.0
+        if not 0 < value <= largest:
+            raise ArgumentTypeError(f"{text!r} is not a {what}")
+        return value
+
+    return number
 
 
 def memory(text: str) -> int:
@@ -116,10 +121,8 @@ class _Renamed(Action):
     """An option under its old name: it warns, and sets the value of the option that replaces it."""
 
     def __call__(self, parser: Any, namespace: Any, value: Any, option: str | None = None) -> None:
-        new = f"--{self.dest.replace('_', '-')}"
-        complain(
-            "warning", f"{option} is deprecated and will be removed in version {END}: use {new}"
-        )
+        text = f"{option} is deprecated and will be removed in version {END}"
+        complain("warning", f"{text}: use {flag_of(self.dest)}")
         setattr(namespace, self.dest, value)
 
 
@@ -130,6 +133,34 @@ def add_renamed(parser: ArgumentParser, old: str, new: str, kind: Any = str) -> 
 
 
 # ---- groups of options
+
+
+def add(group: Any, usage: str, text: str, kind: Any = None, **how: Any) -> None:
+    """Add an argument, written as the help shows it.
+
+    Parameters
+    ----------
+    group : ArgumentParser or group
+        The parser.
+    usage : str
+        ``DATA`` is a positional argument, ``-o, --output FILE`` an option with a value, and
+        ``--quiet`` a switch, or an option whose value is one of its ``choices``.
+    text : str
+        The help text.
+    kind : callable, optional
+        The parser of the value; it stays a text by default.
+    **how
+        Further arguments of ``add_argument``.
+    """
+    words = usage.replace(",", "").split()
+    flags = [word for word in words if word.startswith("-")]
+    if not flags:
+        group.add_argument(usage.lower(), metavar=usage, help=text, type=kind, **how)
+    elif len(flags) < len(words):
+        group.add_argument(*flags, metavar=words[-1], help=text, type=kind, **how)
+    else:
+        switch = {} if "choices" in how else {"action": "store_true"}
+        group.add_argument(*flags, help=text, **switch, **how)
 
 
 # Settings of searches as options: the help text, and how argparse reads the value. The name is that
@@ -149,7 +180,7 @@ SEARCH_OPTIONS: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "max_time": (
         "time limit in seconds; the best structure found so far is kept",
-        {"type": seconds, "metavar": "SECONDS"},
+        {"type": positive("number of seconds above 0"), "metavar": "SECONDS"},
     ),
 }
 
@@ -157,83 +188,57 @@ SEARCH_OPTIONS: dict[str, tuple[str, dict[str, Any]]] = {
 def add_common(parser: ArgumentParser) -> None:
     """Add the options of every command."""
     group = parser.add_argument_group("messages")
-    group.add_argument(
-        "--quiet",
-        action="store_true",
-        help="no progress messages; warnings and errors are still shown",
-    )
-    group.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    add(group, "--quiet", "no progress messages; warnings and errors are still shown")
+    add(group, "--debug", "show the traceback of an error")
 
 
 def add_model(parser: ArgumentParser) -> None:
     """Add the model file of a command that uses a saved model."""
-    parser.add_argument("model", metavar="MODEL", help="a model file written by fit")
+    add(parser, "MODEL", "a model file written by fit")
+
+
+def add_known_target(parser: ArgumentParser) -> None:
+    """Add the column with the classes, which a saved model knows."""
+    add(parser, "--target COLUMN", "the column with the classes (default: as the model has it)")
 
 
 def add_reading(parser: ArgumentParser) -> None:
     """Add the format of CSV files."""
     group = parser.add_argument_group("reading CSV")
-    group.add_argument(
-        "--na-values",
-        type=names,
-        default=(),
-        metavar="LIST",
-        help='further texts that mean a missing value, such as "?,unknown"',
-    )
-    group.add_argument(
-        "--delimiter",
-        type=character,
-        metavar="CHAR",
-        help="character between cells (default: tab for .tsv, else a comma)",
-    )
-    group.add_argument(
-        "--decimal",
-        type=character,
-        default=".",
-        metavar="CHAR",
-        help="decimal separator, such as ',' (default: '.')",
-    )
+    further = 'further texts that mean a missing value, such as "?,unknown"'
+    between = "character between cells (default: tab for .tsv, else a comma)"
+    decimal = "decimal separator, such as ',' (default: '.')"
+    add(group, "--na-values LIST", further, names, default=())
+    add(group, "--delimiter CHAR", between, character)
+    add(group, "--decimal CHAR", decimal, character, default=".")
 
 
 def add_target(parser: ArgumentParser, weights: bool = True) -> None:
     """Add the roles of columns."""
     group = parser.add_argument_group("columns")
-    group.add_argument(
-        "--target",
-        metavar="COLUMN",
-        help="the column with the classes; required unless DATA is the name of a data set",
-    )
+    classes = "the column with the classes; required unless DATA is the name of a data set"
+    labels = "columns whose numbers are labels, kept as text (with leading zeros)"
+    add(group, "--target COLUMN", classes)
     if weights:
-        group.add_argument("--weights", metavar="COLUMN", help="the column with the sample weights")
-    group.add_argument(
-        "--drop", type=names, default=SUPPRESS, metavar="LIST", help="columns to leave out"
-    )
-    group.add_argument(
-        "--categorical",
-        type=names,
-        default=SUPPRESS,
-        metavar="LIST",
-        help="columns whose numbers are labels, kept as text (with leading zeros)",
-    )
+        add(group, "--weights COLUMN", "the column with the sample weights")
+    add(group, "--drop LIST", "columns to leave out", names, default=SUPPRESS)
+    add(group, "--categorical LIST", labels, names, default=SUPPRESS)
 
 
 def add_learning(parser: ArgumentParser) -> None:
     """Add the options of structure learning, parameter learning and preparation."""
     group = parser.add_argument_group("learning")
 
-    def option(flag: str, text: str, **how: Any) -> None:
-        group.add_argument(
-            flag, default=SUPPRESS, help=f"{text} (default: {LEARNING[flag[2:]]})", **how
-        )
+    def option(usage: str, text: str, *kind: Any, **how: Any) -> None:
+        default = LEARNING[usage.split()[0][2:]]
+        add(group, usage, f"{text} (default: {default})", *kind, default=SUPPRESS, **how)
 
-    def search_option(flag: str, text: str, **how: Any) -> None:
-        group.add_argument(flag, default=SUPPRESS, help=text, **how)
-
-    search_option(
-        "--recipe",
+    add(
+        group,
+        "--recipe TAG",
         "structure and parameters by a tag such as TAN-OMI-CR-CL, in place of --structure and"
         " --parameters; `discbayes recipes` lists those of the papers",
-        metavar="TAG",
+        default=SUPPRESS,
     )
     option(
         "--structure",
@@ -249,7 +254,7 @@ def add_learning(parser: ArgumentParser) -> None:
     )
     # without a default here, as each search has its own
     for name, (text, how) in SEARCH_OPTIONS.items():
-        search_option(f"--{name.replace('_', '-')}", text, **how)
+        group.add_argument(flag_of(name), default=SUPPRESS, help=text, **how)
     option(
         "--discretizer",
         "discretization of numeric columns; none treats numbers as labels",
@@ -267,32 +272,23 @@ def add_learning(parser: ArgumentParser) -> None:
         f" --parameters is {HYBRID}",
         choices=[AUTO, UNCALIBRATED, *CALIBRATIONS],
     )
-    option("--seed", "random seed", type=at_least(0), metavar="N")
+    option("--seed N", "random seed", at_least(0))
 
 
 def add_effort(parser: ArgumentParser, workers: str = "threads") -> None:
     """Add the number of threads or processes."""
     group = parser.add_argument_group("effort")
-    group.add_argument(
-        "--n-jobs",
-        type=n_jobs,
-        default=-1,
-        metavar="N",
-        help=f"number of {workers} (default: -1, one for each core)",
-    )
+    text = f"number of {workers} (default: -1, one for each core)"
+    add(group, "--n-jobs N", text, n_jobs, default=-1)
 
 
 def add_memory(parser: ArgumentParser) -> None:
     """Add the memory limit of commands that can read rows in batches."""
-    parser.add_argument(
-        "--memory",
-        type=memory,
-        metavar="SIZE",
-        help=(
-            "read DATA in batches, within a memory limit such as 2GB; folders and files above"
-            f" {MAX_WHOLE_FILE >> 20} MiB are always read in batches (default limit: 512 MiB)"
-        ),
+    text = (
+        "read DATA in batches, within a memory limit such as 2GB; folders and files above"
+        f" {MAX_WHOLE_FILE >> 20} MiB are always read in batches (default limit: 512 MiB)"
     )
+    add(parser, "--memory SIZE", text, memory)
 
 
 def add_cluster(parser: ArgumentParser) -> None:
@@ -301,17 +297,13 @@ def add_cluster(parser: ArgumentParser) -> None:
         "cluster", "Work is shared; the model is the same. DATA is read in batches."
     )
     one = group.add_mutually_exclusive_group()
-    one.add_argument(
-        "--workers", type=at_least(1), metavar="N", help="start N processes on this machine"
-    )
-    one.add_argument(
-        "--cluster",
-        metavar="ADDRESS",
-        help=(
-            "the Dask scheduler, such as tcp://10.0.0.5:8786, of a cluster whose machines have"
-            " discbayes; they read Parquet and Arrow files themselves if they can access them"
-            " (without calibration: --calibrate none)"
-        ),
+    add(one, "--workers N", "start N processes on this machine", at_least(1))
+    add(
+        one,
+        "--cluster ADDRESS",
+        "the Dask scheduler, such as tcp://10.0.0.5:8786, of a cluster whose machines have"
+        " discbayes; they read Parquet and Arrow files themselves if they can access them"
+        " (without calibration: --calibrate none)",
     )
 
 
@@ -325,14 +317,11 @@ def add_prediction(parser: ArgumentParser) -> None:
 
 def add_unknown(parser: ArgumentParser) -> None:
     """Add the treatment of values that did not occur in training."""
-    parser.add_argument(
-        "--unknown",
-        choices=["marginalize", "error"],
-        help=(
-            "values never seen in training: treat them as missing, or refuse them (default: as the"
-            " model was fitted)"
-        ),
+    text = (
+        "values never seen in training: treat them as missing, or refuse them (default: as the"
+        " model was fitted)"
     )
+    add(parser, "--unknown", text, choices=["marginalize", "error"])
 
 
 def add_draws(parser: ArgumentParser) -> None:
@@ -351,27 +340,42 @@ def add_draws(parser: ArgumentParser) -> None:
 # ---- parsed options
 
 
+def given(args: Namespace, names: Iterable[str]) -> dict[str, Any]:
+    """Return the options among some that were given, or switched on, with their values."""
+    values = {name: getattr(args, name, None) for name in names}
+    return {
+        name: value for name, value in values.items() if value is not None and value is not False
+    }
+
+
+def flag_of(name: str) -> str:
+    """Return an option as it is typed.
+
+    >>> flag_of("max_time")
+    '--max-time'
+    """
+    return f"--{name.replace('_', '-')}"
+
+
 def given_learning(args: Namespace) -> list[str]:
     """Return the options of learning that were given."""
-    known = (*LEARNING, *SEARCH_OPTIONS)
-    return [f"--{name.replace('_', '-')}" for name in known if hasattr(args, name)]
+    return [flag_of(name) for name in (*LEARNING, *SEARCH_OPTIONS) if hasattr(args, name)]
 
 
 def fill_learning(parser: ArgumentParser, args: Namespace) -> None:
     """Set the defaults of learning, and check what argparse cannot."""
-    given = given_learning(args)
+    chosen = given_learning(args)
     for name, default in {**LEARNING, **dict.fromkeys(SEARCH_OPTIONS)}.items():
         setattr(args, name, getattr(args, name, default))
     if args.recipe is not None:
-        _check_recipe(parser, args, given)
+        _check_recipe(parser, args, chosen)
         return
     known = _structure_learner(args.structure).get_params()
-    for name in SEARCH_OPTIONS:
-        if getattr(args, name) is not None and name not in known:
+    for name in given(args, SEARCH_OPTIONS):
+        if name not in known:
             fitting = ", ".join(s for s in STRUCTURES if hasattr(_structure_learner(s), name))
             parser.error(
-                f"--{name.replace('_', '-')} goes with --structure {fitting}, not with"
-                f" {args.structure}"
+                f"{flag_of(name)} goes with --structure {fitting}, not with {args.structure}"
             )
 
 
@@ -380,13 +384,13 @@ def _structure_learner(name: str) -> Any:
     return STRUCTURES[name]()
 
 
-def _check_recipe(parser: ArgumentParser, args: Namespace, given: list[str]) -> None:
+def _check_recipe(parser: ArgumentParser, args: Namespace, chosen: list[str]) -> None:
     """Refuse a recipe that is unknown, or options that contradict it, before any data are read."""
-    doubled = [flag for flag in ("--structure", "--parameters") if flag in given]
+    doubled = [flag for flag in ("--structure", "--parameters") if flag in chosen]
     if doubled:
         parser.error(f"{' and '.join(doubled)}: --recipe sets this already; leave out one of them")
     try:
-        if "--calibrate" in given and parse(args.recipe).options:
+        if "--calibrate" in chosen and parse(args.recipe).options:
             parser.error(
                 f"--calibrate: --recipe {args.recipe} sets this already; leave out one of them"
             )
@@ -400,16 +404,9 @@ def csv_format(args: Namespace) -> CsvFormat:
     return CsvFormat(args.delimiter, (*MISSING_VALUES, *args.na_values), decimal=args.decimal)
 
 
-def progress(args: Namespace) -> Progress:
-    """Return the progress display."""
-    return Progress(0 if args.quiet else 1)
-
-
 def classifier(args: Namespace, verbose: int = 0) -> BayesNetClassifier:
     """Return the estimator that the options describe."""
-    search = {
-        name: getattr(args, name) for name in SEARCH_OPTIONS if getattr(args, name) is not None
-    }
+    search = given(args, SEARCH_OPTIONS)
     others = {
         "discretizer": DISCRETIZERS[args.discretizer],
         "categorical": list(args.categorical) or "auto",

@@ -5,16 +5,16 @@ from __future__ import annotations
 import gzip
 import io
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
+from discbayes._files import replace_file
 from discbayes._lazy_imports import need
 from discbayes.cli.console import STANDARD, UserError
 from discbayes.cli.console_encoding import write_utf8
 from discbayes.datasets.manifest import cache_folder, data_folder
-from discbayes.io.errors import write_atomically
 from discbayes.streams.file_sources import delimiter_of, format_of
 
 
@@ -25,7 +25,7 @@ def is_standard(path: str | None) -> bool:
 
 def check_output(path: str | None, inputs: Sequence[str | None] = ()) -> None:
     """Raise an error if an output cannot be written or is an input, before the work is done."""
-    if path is None or path == STANDARD:
+    if path is None or is_standard(path):
         return
     target = Path(path)
     if target.is_dir():
@@ -81,7 +81,7 @@ def write_bytes(content: bytes, path: str | None) -> None:
     if path is None or path == STANDARD:
         write_utf8(content)
     else:
-        write_atomically(path, content)
+        replace_file(path, content)
 
 
 def write_table(table: Any, path: str | None) -> None:
@@ -110,33 +110,27 @@ def write_batches(
     kind = format_of(path).name
     if kind not in ("parquet", "arrow", "csv"):
         raise UserError(f"{path}: {kind} files can be read, not written; use .csv or .parquet")
+    ending = path.lower()
 
     def write(file: IO[bytes]) -> None:
         if kind == "parquet":
-            _write_parquet(tables, file)
+            _write_all(need("pyarrow.parquet").ParquetWriter, tables, file)
         elif kind == "arrow":
-            _write_arrow(tables, file, path)
-        elif path.lower().endswith(".gz"):
+            # a stream for .arrows, otherwise a file, which Feather is too
+            ipc = need("pyarrow.ipc")
+            _write_all(ipc.new_stream if ending.endswith(".arrows") else ipc.new_file, tables, file)
+        elif ending.endswith(".gz"):
             with gzip.GzipFile(fileobj=file, mode="wb") as packed:
                 packed.writelines(_csv_parts(tables, delimiter_of(path), texts))
         else:
             file.writelines(_csv_parts(tables, delimiter_of(path), texts))
 
-    write_atomically(path, write)
+    replace_file(path, write)
 
 
-def _write_parquet(tables: Iterator[Any], file: IO[bytes]) -> None:
+def _write_all(new_writer: Callable[..., Any], tables: Iterator[Any], file: IO[bytes]) -> None:
     first = next(tables)
-    with need("pyarrow.parquet").ParquetWriter(file, first.schema) as writer:
-        for table in chain([first], tables):
-            writer.write_table(table)
-
-
-def _write_arrow(tables: Iterator[Any], file: IO[bytes], path: str) -> None:
-    """Write Arrow batches: a stream for ``.arrows``, otherwise a file, which Feather is too."""
-    ipc, first = need("pyarrow.ipc"), next(tables)
-    new = ipc.new_stream if path.lower().endswith(".arrows") else ipc.new_file
-    with new(file, first.schema) as writer:
+    with new_writer(file, first.schema) as writer:
         for table in chain([first], tables):
             writer.write_table(table)
 

@@ -11,8 +11,7 @@ from discbayes._lazy_imports import need
 from discbayes.classifier import BayesNetClassifier
 from discbayes.cli import options
 from discbayes.cli.batch_input import predict_batches, reads_batches
-from discbayes.cli.input_tables import open_source
-from discbayes.cli.models import features_of, load_model, set_options, text_columns
+from discbayes.cli.models import load_model, read_rows
 from discbayes.cli.outputs import check_table, write_batches, write_table
 from discbayes.data.frames import refuse_lone_surrogates
 
@@ -25,14 +24,10 @@ EXAMPLES = """examples:
 def configure(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     options.add_model(parser)
-    parser.add_argument("data", metavar="DATA", help=options.DATA_OR_FOLDER)
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="FILE",
-        help="CSV, Parquet or Arrow by its ending (default: CSV to stdout)",
-    )
-    parser.add_argument("--proba", action="store_true", help="add the probability of every class")
+    options.add(parser, "DATA", options.DATA_OR_FOLDER)
+    ending = "CSV, Parquet or Arrow by its ending (default: CSV to stdout)"
+    options.add(parser, "-o, --output FILE", ending)
+    options.add(parser, "--proba", "add the probability of every class")
     options.add_unknown(parser)
     options.add_draws(parser)
     options.add_effort(parser)
@@ -43,19 +38,16 @@ def configure(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> None:
     """Read, predict, write."""
     check_table(args.output, [args.model, args.data])
-    progress = options.progress(args)
-    model = load_model(args.model)
+    model = load_model(args)
     domain = model.network_.domain
     refuse_lone_surrogates({domain.target.name: model.classes_}, "no file of a table can hold it")
-    set_options(model, args)
     if reads_batches(args):
-        batches = predict_batches(model, args, progress)
+        batches = predict_batches(model, args)
         tables = (_predictions(model, probabilities, args.proba) for probabilities in batches)
         write_batches(tables, args.output, domain.target.labels)
         return
-    source = open_source(args, text_columns(domain), progress)
-    X = features_of(domain, source, (), progress)
-    progress.stage(f"predicting {X.num_rows} rows")
+    _, X = read_rows(model, args)
+    args.progress.stage(f"predicting {X.num_rows} rows")
     write_table(_predictions(model, model.predict_proba(X), args.proba), args.output)
 
 

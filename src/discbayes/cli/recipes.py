@@ -31,13 +31,8 @@ EXAMPLES = """examples:
 
 def configure(parser: ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument(
-        "pattern",
-        metavar="PATTERN",
-        nargs="?",
-        default="",
-        help="a tag with * and ?, or part of a tag, paper or description (default: all)",
-    )
+    text = "a tag with * and ?, or part of a tag, paper or description (default: all)"
+    options.add(parser, "PATTERN", text, nargs="?", default="")
 
 
 def run(args: Namespace) -> None:
@@ -51,4 +46,4 @@ def run(args: Namespace) -> None:
     papers = "; ".join(
         f"{paper} {PAPERS[paper]}" for paper in dict.fromkeys(one.paper for one in found)
     )
-    options.progress(args).stage(f"{papers}. {LEGEND}")
+    args.progress.stage(f"{papers}. {LEGEND}")

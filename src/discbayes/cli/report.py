@@ -9,10 +9,8 @@ from typing import Any
 from discbayes._memory import in_bytes
 from discbayes.classifier import BayesNetClassifier
 from discbayes.cli import options
-from discbayes.cli.input_tables import open_source
-from discbayes.cli.models import classes_of, features_of, load_model, set_options, text_columns
+from discbayes.cli.models import classes_of, load_model, read_rows
 from discbayes.cli.outputs import check_output, is_standard, write_bytes
-from discbayes.engine import Progress
 
 SUMMARY = "write an HTML report of the model, with its quality on a table"
 EXAMPLES = """examples:
@@ -29,43 +27,26 @@ REPORT = "report.html"
 def configure(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     options.add_model(parser)
-    parser.add_argument(
-        "data", metavar="DATA", nargs="?", help="test rows with classes: a file or a data set"
-    )
-    parser.add_argument(
-        "--target",
-        metavar="COLUMN",
-        help="the column with the classes (default: as the model has it)",
-    )
-    parser.add_argument(
-        "-o",
-        "--output",
-        default=REPORT,
-        metavar="FILE",
-        help=f"the report to write (default: {REPORT})",
-    )
+    options.add(parser, "DATA", "test rows with classes: a file or a data set", nargs="?")
+    options.add_known_target(parser)
+    written = f"the report to write (default: {REPORT})"
+    options.add(parser, "-o, --output FILE", written, default=REPORT)
     options.add_prediction(parser)
-    parser.set_defaults(finish=_finish)
 
 
-def _finish(parser: ArgumentParser, args: Namespace) -> None:
-    given = [
-        f"--{name.replace('_', '-')}"
-        for name in ("target", "unknown", "n_draws")
-        if getattr(args, name)
-    ]
-    if args.data is None and given:
-        parser.error(f"{' and '.join(given)}: this needs DATA")
+def finish(parser: ArgumentParser, args: Namespace) -> None:
+    """Refuse options that would have no effect."""
+    idle = options.given(args, ("target", "unknown", "n_draws"))
+    if args.data is None and idle:
+        parser.error(f"{' and '.join(map(options.flag_of, idle))}: this needs DATA")
 
 
 def run(args: Namespace) -> None:
     """Read, write the report, print its name and size."""
     check_output(args.output, [args.model, args.data])
-    progress = options.progress(args)
-    model = load_model(args.model)
-    set_options(model, args)
-    X, y = (None, None) if args.data is None else _test_rows(model, args, progress)
-    progress.stage("writing the report")
+    model = load_model(args)
+    X, y = (None, None) if args.data is None else _test_rows(model, args)
+    args.progress.stage("writing the report")
     if is_standard(args.output):
         write_bytes(model.report(None, X, y).html.encode(), args.output)
         return
@@ -73,8 +54,7 @@ def run(args: Namespace) -> None:
     print(f"{args.output}: {in_bytes(Path(args.output).stat().st_size)}")
 
 
-def _test_rows(model: BayesNetClassifier, args: Namespace, progress: Progress) -> tuple[Any, Any]:
-    domain = model.network_.domain
-    target = args.target or domain.target.name
-    source = open_source(args, {target, *text_columns(domain)}, progress)
-    return features_of(domain, source, {target}, progress), classes_of(model, source, target)
+def _test_rows(model: BayesNetClassifier, args: Namespace) -> tuple[Any, Any]:
+    target = args.target or model.network_.domain.target.name
+    source, X = read_rows(model, args, target)
+    return X, classes_of(model, source, target)

@@ -32,23 +32,16 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument(
         "names", nargs="*", metavar="NAME", help="experiments, or 'all'; see --list"
     )
-    parser.add_argument(
-        "--list", action="store_true", help="list the experiments, and what cannot be reproduced"
-    )
-    parser.add_argument(
-        "--quick", action="store_true", help="run a small part only, to try it; stored separately"
-    )
-    parser.add_argument(
-        "--pages", action="store_true", help="run nothing: write the pages of the stored results"
-    )
-    parser.add_argument(
-        "--folder", default=FOLDER, metavar="DIR", help=f"for rows and pages (default: {FOLDER})"
-    )
+    options.add(parser, "--list", "list the experiments, and what cannot be reproduced")
+    options.add(parser, "--quick", "run a small part only, to try it; stored separately")
+    options.add(parser, "--pages", "run nothing: write the pages of the stored results")
+    where = f"for rows and pages (default: {FOLDER})"
+    options.add(parser, "--folder DIR", where, default=FOLDER)
     options.add_effort(parser, "processes")
-    parser.set_defaults(finish=_finish)
 
 
-def _finish(parser: ArgumentParser, args: Namespace) -> None:
+def finish(parser: ArgumentParser, args: Namespace) -> None:
+    """Refuse to run nothing."""
     if not args.list and not args.names:
         parser.error("which experiment? --list shows them")
 
@@ -64,7 +57,7 @@ def run(args: Namespace) -> None:
         papers.find(name)
     for name in names:
         blocks = papers.reproduce(
-            name, args.folder, args.quick, args.n_jobs, options.progress(args), not args.pages
+            name, args.folder, args.quick, args.n_jobs, args.progress, not args.pages
         )
         print(as_text(blocks), end="\n\n")
     if not args.quick:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass
 
 import numpy as np
 
@@ -12,16 +11,7 @@ from discbayes.cli.console import UserError
 from discbayes.evaluation.metrics import accuracy, log_loss
 
 HEADER = ("accuracy", "log loss", "fit s", "predict s")
-
-
-@dataclass(frozen=True)
-class Score:
-    """The metrics of one fold or one model; a saved model has no time of fitting."""
-
-    accuracy: float
-    log_loss: float
-    fit_seconds: float
-    predict_seconds: float
+Figures = tuple[float, float, float, float]  # of one fold, in the order of the header
 
 
 def accuracy_and_loss(
@@ -42,20 +32,18 @@ def accuracy_and_loss(
     return accuracy(shares, codes, weight), log_loss(shares, codes, weight)
 
 
-def fold_table(scores: Sequence[Score]) -> str:
+def fold_table(values: np.ndarray) -> str:
     """Format a row for each fold, and mean ± standard deviation below."""
-    values = np.array([astuple(score) for score in scores])
     rows = [[str(number), *_cells(row)] for number, row in enumerate(values, 1)]
     mean, deviation = _cells(values.mean(axis=0)), _cells(values.std(axis=0, ddof=1))
     rows.append(["mean ± sd", *(f"{m} ± {d}" for m, d in zip(mean, deviation, strict=True))])
     return text_table(["fold", *HEADER], rows)
 
 
-def model_table(name: str, score: Score) -> str:
+def model_table(name: str, accuracy: float, loss: float, seconds: float) -> str:
     """Format one row for a saved model, with a note on rows that it may have been fitted to."""
-    cells = _cells(np.array(astuple(score)))
-    header = ["model", HEADER[0], HEADER[1], HEADER[3]]
-    table = text_table(header, [[name, cells[0], cells[1], cells[3]]])
+    cells = [name, f"{accuracy:.4f}", f"{loss:.4f}", f"{seconds:.3f}"]
+    table = text_table(["model", "accuracy", "log loss", "predict s"], [cells])
     return f"{table}\non the rows of DATA: optimistic if the model was learned from them"
 
 

@@ -12,7 +12,6 @@ from discbayes._text import listed
 from discbayes.cli.console import UserError
 from discbayes.cli.input_tables import InputTable, as_text, is_read, name_of, open_source
 from discbayes.data.table import looks_numeric
-from discbayes.engine import Progress
 from discbayes.kernels._cache import is_kept
 from discbayes.kernels.counting import count_family
 
@@ -51,6 +50,14 @@ class Training:
         weight = None if self.weight is None else self.weight[rows]
         return Training(self.X.take(rows), self.y.take(rows), weight)
 
+    def require_rows(self, n_folds: int) -> None:
+        """Raise an error if there are fewer rows than folds."""
+        n_rows = len(self.y)
+        if n_rows < n_folds:
+            raise UserError(
+                f"{n_rows} rows cannot be split into {n_folds} folds; --cv {n_rows} can"
+            )
+
 
 def require_target(parser: ArgumentParser, args: Namespace) -> None:
     """End with an error if DATA is a file and --target does not name the column of the classes."""
@@ -58,10 +65,10 @@ def require_target(parser: ArgumentParser, args: Namespace) -> None:
         parser.error(f"--target is needed: which column of {name_of(args.data)} holds the classes?")
 
 
-def load_training(args: Namespace, progress: Progress) -> Training:
+def load_training(args: Namespace) -> Training:
     """Read DATA, and separate features, classes and weights."""
     text = {*args.categorical, *([args.target] if args.target else [])}
-    source = open_source(args, text, progress)
+    source = open_source(args, text)
     target = args.target or source.target or ""
     source.require([target], "the target")
     source.require(args.categorical, "--categorical")
@@ -71,7 +78,7 @@ def load_training(args: Namespace, progress: Progress) -> Training:
     labels = TargetLabels(target, np.array(column.to_pylist(), dtype=object))
     _check_classes(labels)
     if not is_kept(count_family):
-        progress.stage(
+        args.progress.stage(
             "the first run on a machine compiles code, which takes up to a minute; later ones"
             " do not"
         )

@@ -4,15 +4,12 @@ ones.
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from functools import partial
-from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_scalar
 
 from discbayes.datasets import rules
 from discbayes.datasets.dataset import Columns, DatasetInfo, Split
@@ -23,31 +20,24 @@ from discbayes.datasets.generators import (
     make_three_feature,
     make_waveform,
 )
-from discbayes.datasets.trees import random_trees
-
-Seed = int | np.random.Generator | None
+from discbayes.datasets.trees import RandomState, Sample, random_trees, require_counts
 
 
 @dataclass(frozen=True)
 class Embedded:
-    """A data set that code makes: its line of the list, and the function that makes it."""
+    """A data set that code makes: its line of the list, the function that makes it, its options."""
 
     info: DatasetInfo
     build: Callable[..., Columns]
+    options: tuple[str, ...] = ()
 
     def load(self, options: dict[str, Any]) -> Columns:
         """Make the columns; an option that this data set does not have is an error."""
-        allowed = [
-            name
-            for name, parameter in inspect.signature(self.build).parameters.items()
-            if parameter.kind is parameter.KEYWORD_ONLY
-        ]
-        wrong = sorted(set(options) - set(allowed))
+        wrong = sorted(set(options) - set(self.options))
         if wrong:
-            offered = ", ".join(allowed) or "none"
             raise TypeError(
                 f"data set {self.info.name!r} has no option {', '.join(wrong)} (its options:"
-                f" {offered})"
+                f" {', '.join(self.options) or 'none'})"
             )
         return self.build(**options)
 
@@ -56,68 +46,45 @@ def _from_sklearn(loader: str) -> Columns:
     from sklearn import datasets  # heavy, so only when asked for
 
     bunch = getattr(datasets, loader)()
-    names = [str(name) for name in bunch.feature_names]
-    features = {
-        name: np.ascontiguousarray(column) for name, column in zip(names, bunch.data.T, strict=True)
-    }
+    features = _numbers(map(str, bunch.feature_names), bunch.data)
     return Columns(features, np.asarray(bunch.target_names).astype(str)[bunch.target])
 
 
-def _named(prefix: str, X: np.ndarray) -> list[str]:
-    return [f"{prefix}{position}" for position in range(1, X.shape[1] + 1)]
+def _numbers(names: Iterable[str], X: np.ndarray) -> dict[str, np.ndarray]:
+    return dict(zip(names, map(np.ascontiguousarray, X.T), strict=True))
 
 
-def _three_feature(*, n_samples: int = 2000, random_state: Seed = 0) -> Columns:
-    X, y = make_three_feature(
-        check_scalar(n_samples, "n_samples", Integral, min_val=2), random_state=random_state
-    )
+# ---- drawn rows, the same with each load unless there is another random_state
+
+
+def _drawn(draw: Callable[..., Sample], prefix: str, **options: Any) -> Columns:
+    """Draw rows as columns of text with numbered names."""
+    X, y = draw(**{"random_state": 0, **options})
+    names = [f"{prefix}{position}" for position in range(1, X.shape[1] + 1)]
+    return Columns(rules.categories(names, X), rules.labels(y))
+
+
+def _split(draw: Callable[..., Sample], n_samples: int, **options: Any) -> Columns:
+    """Draw rows of which the first half is to train on."""
+    require_counts(2, n_samples=n_samples)
     half = n_samples // 2
-    return Columns(
-        rules.categories(_named("X", X), X), rules.labels(y), split=(half, n_samples - half)
-    )
+    columns = _drawn(draw, "X", n_samples=n_samples, **options)
+    return replace(columns, split=(half, n_samples - half))
 
 
-def _random_tree(
-    *, n_samples: int = 150_000, n_features: int = 10, random_state: Seed = 0
-) -> Columns:
+def _random_tree(n_samples: int, random_state: RandomState, n_features: int = 10) -> Sample:
     rng = np.random.default_rng(random_state)
     trees = random_trees(n_features, random_state=rng)
-    half = check_scalar(n_samples, "n_samples", Integral, min_val=2) // 2
+    half = n_samples // 2
     # each part with P10's shares
     parts = [trees.sample(half, rng), trees.sample(n_samples - half, rng)]
     X, y = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-    return Columns(
-        rules.categories(_named("X", X), X), rules.labels(y), split=(half, n_samples - half)
-    )
+    return X, y
 
 
-def _random_distribution(
-    *, n_samples: int = 100_000, n_features: int = 10, random_state: Seed = 0
-) -> Columns:
-    X, y = make_random_distribution(n_samples, n_features=n_features, random_state=random_state)
-    return Columns(rules.categories(_named("X", X), X), rules.labels(y))
-
-
-def _conditioned_logistic(
-    *, n_samples: int = 10_000, alpha: float = 1.0, random_state: Seed = 0
-) -> Columns:
-    X, y = make_conditioned_logistic(n_samples, alpha=alpha, random_state=random_state)
-    return Columns(rules.categories(_named("x", X), X), rules.labels(y))
-
-
-def _led(
-    n_irrelevant: int, *, n_samples: int = 1000, noise: float = 0.1, random_state: Seed = 0
-) -> Columns:
-    X, y = make_led(n_samples, n_irrelevant=n_irrelevant, noise=noise, random_state=random_state)
-    return Columns(rules.categories(_named("a", X), X), rules.labels(y))
-
-
-def _waveform(n_noise: int, *, n_samples: int = 5000, random_state: Seed = 0) -> Columns:
-    X, y = make_waveform(n_samples, n_noise=n_noise, random_state=random_state)
-    features = {
-        f"X{position:02d}": np.ascontiguousarray(column) for position, column in enumerate(X.T)
-    }
-    return Columns(features, rules.labels(y))
+def _waveform(n_noise: int, **options: Any) -> Columns:
+    X, y = make_waveform(n_noise=n_noise, **{"random_state": 0, **options})
+    return Columns(_numbers([f"X{k:02d}" for k in range(X.shape[1])], X), rules.labels(y))
 
 
 def _entry(
@@ -126,10 +93,12 @@ def _entry(
     shape: tuple[int, int, int],
     description: str,
     split: Split = None,
+    options: tuple[str, ...] = (),
 ) -> Embedded:
-    return Embedded(DatasetInfo(name, "embedded", *shape, split, description), build)
+    return Embedded(DatasetInfo(name, "embedded", *shape, split, description), build, options)
 
 
+_ROWS = ("n_samples", "random_state")
 _DRAWN = "Drawn by our generator with random_state=0"
 _MONKS = (
     "All 432 robots with the noise-free class, which is the problem's test set; the published"
@@ -150,9 +119,10 @@ _ENTRIES = [
     ),
     _entry(
         "conditioned-logistic",
-        _conditioned_logistic,
+        partial(_drawn, make_conditioned_logistic, "x"),
         (10_000, 3, 2),
         f"{_DRAWN}: the conditioned logistic example of Zaidi et al. (2017), section 5.5.1.",
+        options=("n_samples", "alpha", "random_state"),
     ),
     _entry(
         "corral",
@@ -176,15 +146,17 @@ _ENTRIES = [
     ),
     _entry(
         "led",
-        partial(_led, 0),
+        partial(_drawn, make_led, "a", n_irrelevant=0),
         (1000, 7, 10),
         f"{_DRAWN}: a seven-segment display, each segment wrong with probability 0.1.",
+        options=("n_samples", "noise", "random_state"),
     ),
     _entry(
         "led-24",
-        partial(_led, 17),
+        partial(_drawn, make_led, "a", n_irrelevant=17),
         (1000, 24, 10),
         f"{_DRAWN}: as led, with 17 irrelevant features.",
+        options=("n_samples", "noise", "random_state"),
     ),
     _entry(
         "mofn-3-7-10",
@@ -193,27 +165,31 @@ _ENTRIES = [
         "At least 3 of bits 2 to 8. The test part is all 1,024 combinations; the training part is"
         " our own draw with random_state=0 and differs from MLC++'s 300 rows.",
         (300, 1024),
+        options=("random_state",),
     ),
     *[_entry(f"monks-{n}", partial(rules.monks, n), (432, 6, 2), _MONKS) for n in (1, 2, 3)],
     _entry(
         "random-distribution",
-        _random_distribution,
+        partial(_drawn, make_random_distribution, "X"),
         (100_000, 10, 2),
         f"{_DRAWN}: a random joint distribution, Pernkopf & Bilmes (2010), section 6.3.",
+        options=("n_samples", "n_features", "random_state"),
     ),
     _entry(
         "random-tree",
-        _random_tree,
+        partial(_split, _random_tree, n_samples=150_000),
         (150_000, 10, 5),
         f"{_DRAWN}: a random 1-tree per class, Pernkopf & Bilmes (2010), section 6.4.",
         (75_000, 75_000),
+        options=("n_samples", "n_features", "random_state"),
     ),
     _entry(
         "three-feature",
-        _three_feature,
+        partial(_split, make_three_feature, n_samples=2000),
         (2000, 3, 2),
         f"{_DRAWN}: the example of Pernkopf & Bilmes (2010), section 3.",
         (1000, 1000),
+        options=_ROWS,
     ),
     _entry(
         "tic-tac-toe",
@@ -227,12 +203,14 @@ _ENTRIES = [
         partial(_waveform, 0),
         (5000, 21, 3),
         f"{_DRAWN}: Breiman's waveforms. The UCI sample of them is the file set waveform-21.",
+        options=_ROWS,
     ),
     _entry(
         "waveform-40",
         partial(_waveform, 19),
         (5000, 40, 3),
         f"{_DRAWN}: as waveform, with 19 columns of noise.",
+        options=_ROWS,
     ),
     _entry(
         "wine",

@@ -9,14 +9,9 @@ P10 is Pernkopf & Bilmes (2010), Z17 is Zaidi et al. (2017).
 
 from __future__ import annotations
 
-from numbers import Integral
-
 import numpy as np
-from sklearn.utils import check_scalar
 
-from discbayes.datasets.trees import random_trees
-
-RandomState = int | np.random.Generator | None
+from discbayes.datasets.trees import RandomState, Sample, random_trees, require_counts
 
 # Segments in the order top, upper left, upper right, middle, lower left, lower right, bottom.
 _LED_DIGITS = "1110111 0010010 1011101 1011011 0111010 1101011 1101111 1010010 1111111 1111011"
@@ -26,13 +21,10 @@ _WAVE_PEAKS = np.array([7, 15, 11])
 _WAVE_PAIRS = np.array([[0, 1], [0, 2], [1, 2]])  # which two waves a class mixes
 
 
-def draw_from_joint(
-    joint: np.ndarray, n_samples: int, rng: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray]:
+def draw_from_joint(joint: np.ndarray, n_samples: int, rng: np.random.Generator) -> Sample:
     """Draw rows from a joint table, whose first axis is the class and the others the features."""
-    cells = rng.choice(
-        joint.size, size=check_scalar(n_samples, "n_samples", Integral, min_val=1), p=joint.ravel()
-    )
+    require_counts(n_samples=n_samples)
+    cells = rng.choice(joint.size, size=n_samples, p=joint.ravel())
     y, *features = np.unravel_index(cells, joint.shape)
     return np.column_stack(features), y
 
@@ -59,9 +51,7 @@ def three_feature_joint() -> np.ndarray:
     return 0.5 * p_x1_x2[None, :, :, None] * p_x3
 
 
-def make_three_feature(
-    n_samples: int = 1000, *, random_state: RandomState = None
-) -> tuple[np.ndarray, np.ndarray]:
+def make_three_feature(n_samples: int = 1000, *, random_state: RandomState = None) -> Sample:
     """Draw from P10's example of three binary features that needs a discriminative structure.
 
     Parameters
@@ -90,10 +80,9 @@ def make_three_feature(
 
 def random_joint(n_features: int, n_classes: int, random_state: RandomState = None) -> np.ndarray:
     """Draw a joint distribution of a class and binary features, uniform on the simplex."""
-    cells = check_scalar(n_classes, "n_classes", Integral, min_val=1) * 2 ** check_scalar(
-        n_features, "n_features", Integral, min_val=1
-    )
-    joint = np.random.default_rng(random_state).dirichlet(np.ones(cells))
+    require_counts(n_classes=n_classes, n_features=n_features)
+    cells = np.ones(n_classes * 2**n_features)
+    joint = np.random.default_rng(random_state).dirichlet(cells)
     return joint.reshape(n_classes, *[2] * n_features)
 
 
@@ -103,7 +92,7 @@ def make_random_distribution(
     n_features: int = 10,
     n_classes: int = 2,
     random_state: RandomState = None,
-) -> tuple[np.ndarray, np.ndarray]:
+) -> Sample:
     """Draw a joint distribution at random, then rows from it (P10 section 6.3).
 
     P10 only mentions "random distributions". Here the joint table over the class and binary
@@ -145,7 +134,7 @@ def make_random_tree(
     n_classes: int = 5,
     n_values: int = 10,
     random_state: RandomState = None,
-) -> tuple[np.ndarray, np.ndarray]:
+) -> Sample:
     """Draw a random 1-tree for each class, then rows from them (P10 section 6.4).
 
     A third of the rows are class 0, drawn from its tree. The other classes share the rest evenly;
@@ -183,7 +172,7 @@ def make_random_tree(
 
 def make_conditioned_logistic(
     n_samples: int = 10_000, *, alpha: float = 1.0, random_state: RandomState = None
-) -> tuple[np.ndarray, np.ndarray]:
+) -> Sample:
     """Draw from a logistic model of three binary features, ill conditioned for large alpha.
 
     The model is that of Z17 5.5.1:
@@ -213,8 +202,9 @@ def make_conditioned_logistic(
     >>> X.shape, sorted(set(y.tolist()))
     ((100, 3), [0, 1])
     """
+    require_counts(n_samples=n_samples)
     rng = np.random.default_rng(random_state)
-    X = rng.integers(2, size=(check_scalar(n_samples, "n_samples", Integral, min_val=1), 3))
+    X = rng.integers(2, size=(n_samples, 3))
     score = X @ np.array([10.0**alpha, 1.0, 10.0**-alpha])
     return X, (rng.random(len(X)) < 1.0 / (1.0 + np.exp(-score))).astype(np.int64)
 
@@ -225,7 +215,7 @@ def make_led(
     n_irrelevant: int = 0,
     noise: float = 0.1,
     random_state: RandomState = None,
-) -> tuple[np.ndarray, np.ndarray]:
+) -> Sample:
     """Draw digits on a seven-segment display with noisy segments (Breiman et al. 1984).
 
     Parameters
@@ -256,18 +246,18 @@ def make_led(
     """
     if not 0.0 <= noise <= 1.0:
         raise ValueError(f"noise is a probability; got {noise}")
+    require_counts(n_samples=n_samples)
+    require_counts(0, n_irrelevant=n_irrelevant)
     rng = np.random.default_rng(random_state)
-    y = rng.integers(10, size=check_scalar(n_samples, "n_samples", Integral, min_val=1))
+    y = rng.integers(10, size=n_samples)
     wrong = rng.random((n_samples, 7)) < noise
-    coins = rng.integers(
-        2, size=(n_samples, check_scalar(n_irrelevant, "n_irrelevant", Integral, min_val=0))
-    )
+    coins = rng.integers(2, size=(n_samples, n_irrelevant))
     return np.hstack([LED_PATTERNS[y] ^ wrong, coins]), y
 
 
 def make_waveform(
     n_samples: int = 5000, *, n_noise: int = 0, random_state: RandomState = None
-) -> tuple[np.ndarray, np.ndarray]:
+) -> Sample:
     """Draw noisy mixtures of two of three triangular waves (Breiman et al. 1984).
 
     Parameters
@@ -293,11 +283,13 @@ def make_waveform(
     >>> X.shape
     (100, 40)
     """
+    require_counts(n_samples=n_samples)
+    require_counts(0, n_noise=n_noise)
     rng = np.random.default_rng(random_state)
-    y = rng.integers(3, size=check_scalar(n_samples, "n_samples", Integral, min_val=1))
+    y = rng.integers(3, size=n_samples)
     waves = np.maximum(6.0 - np.abs(np.arange(1, 22) - _WAVE_PEAKS[:, None]), 0.0)
     first, second = waves[_WAVE_PAIRS[y].T]
     share = rng.random((n_samples, 1))
-    X = rng.normal(size=(n_samples, 21 + check_scalar(n_noise, "n_noise", Integral, min_val=0)))
+    X = rng.normal(size=(n_samples, 21 + n_noise))
     X[:, :21] += share * first + (1.0 - share) * second
     return X, y

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 from discbayes.data.frames import build_table, choose_library
 from discbayes.datasets import openml
 from discbayes.datasets.dataset import Columns, Dataset, DatasetInfo
-from discbayes.datasets.embedded import EMBEDDED
+from discbayes.datasets.embedded import EMBEDDED, Embedded
 from discbayes.datasets.manifest import (
     DATA_VARIABLE,
     FileEntry,
@@ -112,17 +112,16 @@ def list_datasets(source: str | None = None) -> list[DatasetInfo]:
     >>> [info.name for info in list_datasets("embedded")][:4]
     ['balance-scale', 'breast-cancer', 'conditioned-logistic', 'corral']
     """
-    listed: dict[str, Callable[[], list[DatasetInfo]]] = {
-        "embedded": lambda: [entry.info for entry in EMBEDDED.values()],
-        "files": lambda: [entry.info for entry in _file_entries().values()],
-        "cache": lambda: [entry.info for entry in _cache_entries().values()],
+    entries: dict[str, Callable[[], Mapping[str, Embedded | FileEntry]]] = {
+        "embedded": lambda: EMBEDDED,
+        "files": _file_entries,
+        "cache": _cache_entries,
     }
-    if source is not None and source not in listed:
-        raise ValueError(f"source must be one of {', '.join(listed)}; got {source!r}")
-    places = list(listed) if source is None else [source]
-    return [
-        info for place in places for info in sorted(listed[place](), key=lambda each: each.name)
-    ]
+    if source is not None and source not in entries:
+        raise ValueError(f"source must be one of {', '.join(entries)}; got {source!r}")
+    places = entries if source is None else [source]
+    listed = [entry.info for place in places for entry in entries[place]().values()]
+    return sorted(listed, key=lambda info: (list(entries).index(info.source), info.name))
 
 
 def _dataset(name: str, info: DatasetInfo, columns: Columns, library: str | None) -> Dataset:

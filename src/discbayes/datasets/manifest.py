@@ -12,12 +12,11 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
-from discbayes._files import replace_file
+from discbayes._files import Content, replace_file
 from discbayes.datasets.dataset import Columns, DatasetInfo, Split
 from discbayes.datasets.text_tables import read_csv, read_npz
 
@@ -136,10 +135,10 @@ def _split(entry: dict[str, Any]) -> Split:
     return sizes
 
 
-def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
-    """Let ``write`` fill a file that appears under its name only when it is complete."""
+def write_atomically(path: Path, content: Content) -> None:
+    """Write a file that appears under its name only when it is complete, with its folder."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    replace_file(path, write)
+    replace_file(path, content)
 
 
 def add_to_manifest(folder: Path, entry: dict[str, Any]) -> None:
@@ -150,5 +149,4 @@ def add_to_manifest(folder: Path, entry: dict[str, Any]) -> None:
     """
     name = canonical(str(entry["name"]))
     kept = [other for other in _raw_entries(folder) if canonical(str(other["name"])) != name]
-    text = json.dumps([*kept, entry], indent=1)
-    write_atomically(folder / MANIFEST, lambda file: file.write(text.encode()))
+    write_atomically(folder / MANIFEST, json.dumps([*kept, entry], indent=1))

@@ -11,6 +11,7 @@ from itertools import product
 import numpy as np
 
 from discbayes.datasets.dataset import Columns
+from discbayes.datasets.trees import RandomState
 
 _LINES = [[0, 1, 2], [3, 4, 5], [6, 7, 8], [0, 3, 6], [1, 4, 7], [2, 5, 8], [0, 4, 8], [2, 4, 6]]
 _SQUARES = [
@@ -61,7 +62,7 @@ def _corral_class(X: np.ndarray) -> np.ndarray:
     return (X[:, 0] & X[:, 1]) | (X[:, 2] & X[:, 3])
 
 
-def mofn(*, random_state: int | np.random.Generator | None = 0) -> Columns:
+def mofn(*, random_state: RandomState = 0) -> Columns:
     """At least 3 of the 7 bits 2 to 8: 300 rows drawn uniformly to train on, all 1,024 to test
     on.
     """

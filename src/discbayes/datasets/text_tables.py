@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import csv
 import gzip
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -21,26 +22,16 @@ MISSING = ("", "?")
 _ROWS_AT_A_TIME = 512
 
 
-class _Numbers(dict[str, float]):
-    """From the text of a cell to its number."""
+class _Known(dict[str, Any]):
+    """From the text of a cell to its value, which is converted and stored once for the column."""
 
-    def __init__(self) -> None:
-        super().__init__(dict.fromkeys(MISSING, float("nan")))
+    def __init__(self, convert: Callable[[str], Any], missing: Any) -> None:
+        super().__init__(dict.fromkeys(MISSING, missing))
+        self.convert = convert
 
-    def __missing__(self, text: str) -> float:
-        number = self[text] = float(text)
-        return number
-
-
-class _Texts(dict[str, str | None]):
-    """From the text of a cell to the one string object that stands for it in the whole column."""
-
-    def __init__(self) -> None:
-        super().__init__(dict.fromkeys(MISSING))
-
-    def __missing__(self, text: str) -> str:
-        self[text] = text
-        return text
+    def __missing__(self, text: str) -> Any:
+        value = self[text] = self.convert(text)
+        return value
 
 
 class _Column:
@@ -48,7 +39,7 @@ class _Column:
 
     def __init__(self, name: str, numeric: bool) -> None:
         self.name = name
-        self.known: _Numbers | _Texts = _Numbers() if numeric else _Texts()
+        self.known = _Known(float, np.nan) if numeric else _Known(str, None)
         self.dtype: type = np.float64 if numeric else object
         self.blocks: list[np.ndarray] = []
 
@@ -64,39 +55,28 @@ class _Column:
         return np.concatenate(self.blocks) if self.blocks else np.empty(0, self.dtype)
 
 
-def _blocks(rows: Iterable[list[str]]) -> Iterator[list[list[str]]]:
-    remaining = iter(rows)
-    while block := list(islice(remaining, _ROWS_AT_A_TIME)):
-        yield block
-
-
 def columns_from_rows(
     header: list[str], rows: Iterable[list[str]], numeric: Iterable[str], target: str
 ) -> Columns:
     """Convert rows of text to columns: numbers, the class, and categories as the rest."""
     numbers = set(numeric)
     columns = [_Column(name, name in numbers) for name in header]
-    n_rows = 0
-    for block in _blocks(rows):
-        _check_widths(block, len(header), n_rows)
+    remaining, n_rows = iter(rows), 0
+    while block := list(islice(remaining, _ROWS_AT_A_TIME)):
+        for position, row in enumerate(block, n_rows + 1):
+            if len(row) != len(header):
+                raise ValueError(
+                    f"row {position} has {len(row)} cells, the header has {len(header)}"
+                )
         n_rows += len(block)
         for column, cells in zip(columns, zip(*block, strict=True), strict=True):
             column.extend(cells)
     features = {column.name: column.values() for column in columns}
-    return Columns(features, _labels(features.pop(target), target), target)
-
-
-def _check_widths(block: list[list[str]], width: int, rows_before: int) -> None:
-    for position, row in enumerate(block, start=rows_before + 1):
-        if len(row) != width:
-            raise ValueError(f"row {position} has {len(row)} cells, the header has {width}")
-
-
-def _labels(values: np.ndarray, target: str) -> np.ndarray:
-    n_missing = _count_missing(values)
+    y = features.pop(target)
+    n_missing = _count_missing(y)
     if n_missing:
         raise ValueError(f"the class {target!r} is missing in {n_missing} rows")
-    return values.astype(str)
+    return Columns(features, y.astype(str), target)
 
 
 def read_csv(path: Path, numeric: list[str], categorical: list[str]) -> Columns:

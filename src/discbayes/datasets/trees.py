@@ -14,6 +14,15 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils import check_scalar
 
+RandomState = int | np.random.Generator | None
+Sample = tuple[np.ndarray, np.ndarray]  # rows, and their classes
+
+
+def require_counts(minimum: int = 1, **counts: int) -> None:
+    """Raise an error that names the first count that is not a whole number from a minimum on."""
+    for name, count in counts.items():
+        check_scalar(count, name, Integral, min_val=minimum)
+
 
 @dataclass(frozen=True, eq=False)
 class RandomTree:
@@ -75,18 +84,15 @@ class RandomTrees:
         """The number of classes."""
         return len(self.trees)
 
-    def sample(
-        self, n_samples: int, random_state: int | np.random.Generator | None = None
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def sample(self, n_samples: int, random_state: RandomState = None) -> Sample:
         """Rows and classes in random order; the shares of the classes are fixed, not drawn."""
+        require_counts(n_samples=n_samples)
         rng = np.random.default_rng(random_state)
         others = np.arange(1, self.n_classes)
         tree_of = np.concatenate([[0], np.zeros_like(others), others])
         class_of = np.concatenate([[0], others, others])
-        sizes = _split_sizes(
-            check_scalar(n_samples, "n_samples", Integral, min_val=1),
-            np.concatenate([[len(others)], np.ones(2 * len(others))]),
-        )
+        shares = np.concatenate([[len(others)], np.ones(2 * len(others))])
+        sizes = _split_sizes(n_samples, shares)
         X = np.vstack(
             [self.trees[tree].sample(n, rng) for tree, n in zip(tree_of, sizes, strict=True)]
         )
@@ -111,17 +117,10 @@ def random_trees(
     n_features: int = 10,
     n_classes: int = 5,
     n_values: int = 10,
-    random_state: int | np.random.Generator | None = None,
+    random_state: RandomState = None,
 ) -> RandomTrees:
     """Draw the trees and probabilities of P10 section 6.4."""
+    require_counts(n_features=n_features, n_values=n_values)
+    require_counts(2, n_classes=n_classes)
     rng = np.random.default_rng(random_state)
-    size = (
-        check_scalar(n_features, "n_features", Integral, min_val=1),
-        check_scalar(n_values, "n_values", Integral, min_val=1),
-    )
-    return RandomTrees(
-        tuple(
-            random_tree(*size, rng)
-            for _ in range(check_scalar(n_classes, "n_classes", Integral, min_val=2))
-        )
-    )
+    return RandomTrees(tuple(random_tree(n_features, n_values, rng) for _ in range(n_classes)))

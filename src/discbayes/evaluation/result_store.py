@@ -160,9 +160,7 @@ class Store:
         self.results[result.key] = result
 
     def _rewrite(self) -> None:
-        replace_file(
-            self.path, lambda file: file.write(_csv([self._header(), *map(self._cells, self)]))
-        )
+        replace_file(self.path, _csv([self._header(), *map(self._cells, self)]))
 
 
 def _result(line: Mapping[str, str], metrics: Sequence[str]) -> Result:

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from discbayes._lazy_imports import leaf
-from discbayes._text import count_of
+from discbayes._text import count_of, some_of
 from discbayes.calibration import CalibratedPosterior
 from discbayes.data import Domain
 from discbayes.data.frames import make_frame
@@ -340,10 +340,7 @@ class Explanation:
         unknown = [
             name for name, known in zip(self.names, self.known[row], strict=True) if not known
         ]
-        if not unknown:
-            return []
-        more = f" and {len(unknown) - _MAX_NAMES} more" if len(unknown) > _MAX_NAMES else ""
-        return [f"unknown: {', '.join(unknown[:_MAX_NAMES])}{more}"]
+        return [f"unknown: {some_of(unknown, _MAX_NAMES)}"] if unknown else []
 
     def plot(self, row: int = 0, label: Any = None, ax: Any = None) -> Any:
         """Plot one row as a waterfall from the prior to the log odds (extra ``plot``).

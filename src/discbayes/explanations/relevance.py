@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from discbayes._text import count_of, text_table
+from discbayes._text import count_of, some_of, text_table
 from discbayes.calibration import CalibratedPosterior
 from discbayes.data.frames import make_frame
 from discbayes.explanations.steps import Steps
@@ -47,26 +47,18 @@ class Hidden:
     def __repr__(self) -> str:
         if not self.columns:
             return "no uninformative columns"
-        more = (
-            f" and {len(self.columns) - _MAX_NAMES} more" if len(self.columns) > _MAX_NAMES else ""
-        )
-        number, names = (
-            count_of(len(self.columns), "uninformative column"),
-            ", ".join(self.columns[:_MAX_NAMES]) + more,
-        )
-        without = "it" if len(self.columns) == 1 else "them"
         text = (
-            f"{number}; consider dropping {names}: without {without} {self.changed:.2%} of the"
-            " decisions change"
+            f"{count_of(len(self.columns), 'uninformative column')}; consider dropping"
+            f" {some_of(self.columns, _MAX_NAMES)}: without"
+            f" {'it' if len(self.columns) == 1 else 'them'} {self.changed:.2%} of the decisions"
+            " change"
         )
         for name, pair in (("accuracy", self.accuracy), ("log loss", self.log_loss)):
             if pair is not None:
                 text += f", {name} {pair[0]:.4f} → {pair[1]:.4f}"
-        return (
-            text
-            if self.accuracy is None
-            else f"{text} (on these rows: optimistic if the model was learned from them)"
-        )
+        if self.accuracy is not None:
+            text += " (on these rows: optimistic if the model was learned from them)"
+        return text
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from discbayes._text import text_table
+from discbayes._text import listed, text_table
 from discbayes.calibration import CalibratedPosterior
 from discbayes.costs import cost_matrix
 from discbayes.data import Variable
@@ -137,8 +137,7 @@ class Information:
         """
         if name not in self.names:
             raise ValueError(
-                f"{name!r} is not one of the missing columns,"
-                f" {', '.join(map(repr, self.names[:20])) or 'none'}"
+                f"{name!r} is not one of the missing columns, {listed(self.names, 20)}"
             )
         place = self.names.index(name)
         joint = self.joints[place]

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from discbayes._text import listed
 from discbayes.data import Variable
 
 
@@ -66,6 +67,5 @@ def class_position(labels: np.ndarray, label: Any, what: str) -> int:
     """Return the position of a class; ``what`` names the argument in the error."""
     known = labels.tolist()
     if label not in known:
-        listed = ", ".join(map(repr, known[:20])) + (", …" if len(known) > 20 else "")
-        raise ValueError(f"{what}={label!r} is not one of the classes {listed}")
+        raise ValueError(f"{what}={label!r} is not one of the classes {listed(known, 20)}")
     return int(known.index(label))

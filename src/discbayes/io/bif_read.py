@@ -16,6 +16,7 @@ from typing import NoReturn
 
 import numpy as np
 
+from discbayes._text import listed
 from discbayes.bayesnet import BayesNet
 from discbayes.data import Domain, Variable
 from discbayes.io.bif_notes import read_notes, restore_variable
@@ -183,9 +184,7 @@ class _Reader:
                 n for n in names if self._variables[n].name == wanted
             ]
         if len(marked) != 1:
-            known = ", ".join(
-                repr(variable.name) for variable in list(self._variables.values())[:50]
-            )
+            known = listed([variable.name for variable in self._variables.values()], 50)
             if wanted is None:
                 problem = "the file does not name the class variable: name it with target="
             else:
@@ -208,12 +207,9 @@ class _Reader:
         try:
             return Structure(parents, tuple(root in group for group in given))
         except ValueError:
-            stuck = _on_cycles(parents)
-            listed = ", ".join(repr(names[i]) for i in stuck[:10])
-            self._fail(
-                self._distributions[names[stuck[0]]].line,
-                f"the parents form a cycle among {listed}",
-            )
+            stuck = [names[i] for i in _on_cycles(parents)]
+            line = self._distributions[stuck[0]].line
+            self._fail(line, f"the parents form a cycle among {listed(stuck)}")
 
     def _check_size(self, structure: Structure, root: str, names: list[str]) -> None:
         """Raise an error for CPTs that are too large before any of them is created."""

@@ -16,10 +16,11 @@ from pathlib import Path
 
 import numpy as np
 
+from discbayes._files import replace_file
 from discbayes.bayesnet import BayesNet
 from discbayes.data import Variable
 from discbayes.io.bif_notes import property_lines
-from discbayes.io.errors import BifError, write_atomically
+from discbayes.io.errors import BifError
 
 _RESERVED = {"network", "property", "type", "discrete", "default", "table"}
 _SIGNS = {">=": " ge ", "<=": " le ", "<": " lt ", ">": " gt "}
@@ -47,7 +48,7 @@ def write_bif(network: BayesNet, path: str | Path) -> None:
             " a BIF file has probabilities only: write network.normalized(), the same distribution"
             " in normalized CPTs, instead"
         )
-    write_atomically(path, "".join(f"{line}\n" for line in _lines(network)).encode("ascii"))
+    replace_file(path, "".join(f"{line}\n" for line in _lines(network)))
 
 
 def _lines(network: BayesNet) -> Iterator[str]:

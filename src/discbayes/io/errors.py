@@ -1,12 +1,10 @@
-"""Reading within a limit, writing in one step, and the errors of files that are not valid."""
+"""Reading within a limit, and the errors of files that are not valid."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import IO
 
-from discbayes._files import naming_file, replace_file
+from discbayes._files import naming_file
 from discbayes._text import printable, shortened
 
 MAX_REASON = 400  # characters
@@ -49,8 +47,3 @@ def read_limited(path: str | Path, max_bytes: int) -> bytes | None:
 def one_line(reason: object) -> str:
     """Return a reason that may quote the file: short, on one line, without control characters."""
     return printable(shortened(str(reason), MAX_REASON))
-
-
-def write_atomically(path: str | Path, content: bytes | Callable[[IO[bytes]], object]) -> None:
-    """Write bytes, or the output of a function, as a whole file or not at all."""
-    replace_file(path, content if callable(content) else lambda file: file.write(content))

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from discbayes._files import replace_file
 from discbayes._version import __version__
 from discbayes.bayesnet import BayesNet
 from discbayes.calibration import CALIBRATIONS, Calibration, Isotonic, Temperature
@@ -22,7 +23,7 @@ from discbayes.classifier import BayesNetClassifier, FittedModel, adopt
 from discbayes.data import Domain, FrameEncoder
 from discbayes.io.document import MAX_VALUES, hint_of_version, open_document, seal
 from discbayes.io.domains import class_array, class_dtype, pack_domain, unpack_domain
-from discbayes.io.errors import ModelFileError, one_line, read_limited, write_atomically
+from discbayes.io.errors import ModelFileError, one_line, read_limited
 from discbayes.io.layouts import check_cells, layout_of
 from discbayes.io.packed_statistics import pack_statistics, unpack_statistics
 from discbayes.io.setting_values import pack_or_describe, pack_structure, unpack, unpack_structure
@@ -93,7 +94,7 @@ def save(classifier: BayesNetClassifier, path: str | Path, counts: bool = True) 
         Whether to store the counts from which ``partial_fit`` and ``merge`` continue, if there are
         any.
     """
-    write_atomically(path, pack(classifier, counts))
+    replace_file(path, pack(classifier, counts))
 
 
 def pack(classifier: BayesNetClassifier, counts: bool = True) -> bytes:

@@ -18,6 +18,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from discbayes._text import listed
+
 _MAX_FLOAT = sys.float_info.max
 _SHOWN = 60
 _REPR = Repr()
@@ -60,13 +62,10 @@ def as_object(value: Any, where: str, keys: Collection[str] | None = None) -> di
     if keys is not None:
         lacking, surplus = sorted(set(keys) - set(value)), sorted(set(value) - set(keys))
         if lacking or surplus:
-            listed = [_listed("missing", lacking), _listed("unknown", surplus)]
-            raise ValueError(f"{where} has wrong fields: {'; '.join(filter(None, listed))}")
+            kinds = {"missing": lacking, "unknown": surplus}
+            parts = [f"{kind} {listed(names, 5, shown)}" for kind, names in kinds.items() if names]
+            raise ValueError(f"{where} has wrong fields: {'; '.join(parts)}")
     return value
-
-
-def _listed(what: str, names: list[str]) -> str:
-    return f"{what} {', '.join(map(shown, names[:5]))}" if names else ""
 
 
 def as_list(value: Any, where: str, length: int | None = None) -> list[Any]:

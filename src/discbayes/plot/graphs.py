@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from discbayes._text import nearest_first
+from discbayes._text import listed, nearest_first
 from discbayes.bayesnet import BayesNet
 from discbayes.charts.network_picture import exact_strengths
 from discbayes.charts.placement import Edge
@@ -64,16 +64,15 @@ class Graph:
         if isinstance(node, int) and CLASS <= node < len(self.names):
             return node
         raise ValueError(
-            f"no feature is called {node!r}; the features are {', '.join(self.names[:20])}"
+            f"no feature is called {node!r}; the features are {listed(self.names, 20, str)}"
         )
 
     def in_order_of(self, names: Sequence[str]) -> Graph:
         """Return the graph with its features in another order."""
         if sorted(names) != sorted(self.names):
             other = sorted(set(names) ^ set(self.names)) or ["a name that is there twice"]
-            raise ValueError(
-                f"the two structures have different features: {', '.join(other[:5])} is not in both"
-            )
+            some = listed(other, 5, str)
+            raise ValueError(f"the two structures have different features: {some} is not in both")
         old = [self.names.index(name) for name in names]
         new = {before: now for now, before in enumerate(old)}
         parents = tuple(tuple(new[p] for p in self.structure.parents[i]) for i in old)
@@ -104,8 +103,8 @@ def feature_position(network: BayesNet, feature: Any) -> int:
         and 0 <= feature < len(names)
     ):
         return int(feature)
-    listed = ", ".join(nearest_first(str(feature), names)[:5])
-    raise ValueError(f"no feature is called {feature!r}; the nearest names are {listed}")
+    near = ", ".join(nearest_first(str(feature), names)[:5])
+    raise ValueError(f"no feature is called {feature!r}; the nearest names are {near}")
 
 
 def graph_of(thing: Any, names: Sequence[Any] | None = None, argument: str = "thing") -> Graph:

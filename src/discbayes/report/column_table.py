@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
+from discbayes._text import count_of, shortened
 from discbayes.calibration import Temperature
 from discbayes.classifier import BayesNetClassifier
 from discbayes.data import Domain, Variable
 from discbayes.inference import FactorTooLargeError
-from discbayes.report.markup import name_html, number, table_html
-from discbayes.report.text import count_of, escaped, shortened
+from discbayes.report.markup import definitions_html, escaped, name_html, number, table_html
 
 MAX_VALUES, _MAX_PARENTS = 8, 6  # named in a cell
 _MAX_VALUE, _MAX_SETTING = 28, 160  # characters
@@ -50,18 +48,12 @@ def columns_html(clf: BayesNetClassifier) -> str:
             domain.features, structure.parents, structure.class_children, strict=True
         )
     ]
-    header = [
-        "column",
-        "kind",
-        "values",
-        "which",
-        "parents",
-        *(["depends on the class"] if is_mixed else []),
-    ]
-    note = "" if is_mixed else "The class is a parent of every column."
-    table = table_html(
-        count_of(len(rows), "column").capitalize(), header, rows, 6, "columns", note=note
-    )
+    header = ["column", "kind", "values", "which", "parents"]
+    note = "The class is a parent of every column."
+    if is_mixed:
+        header, note = [*header, "depends on the class"], ""
+    title = count_of(len(rows), "column").capitalize()
+    table = table_html(title, header, rows, 6, "columns", note=note)
     return f'<p class="note">{escaped(_handling(clf))}</p>{table}{_settings(clf)}'
 
 
@@ -80,11 +72,8 @@ def _values(variable: Variable) -> str:
     """Return some of the values, with notes on missing values and uninformative columns."""
     notes = []
     if variable.missing_value:
-        notes.append(
-            "the last value is for missing values"
-            if variable.reads_missing
-            else "the last value is for missing values in the training rows"
-        )
+        where = "" if variable.reads_missing else " in the training rows"
+        notes.append(f"the last value is for missing values{where}")
     if variable.card == 1:
         what = "one interval" if variable.cuts is not None else "one value"
         notes.append(f"{what} only: the column is not used")
@@ -122,47 +111,40 @@ def _handling(clf: BayesNetClassifier) -> str:
 
 
 def _settings(clf: BayesNetClassifier) -> str:
-    rows = "".join(
-        f"<div><dt>{name}</dt><dd>{escaped(value)}<small>{escaped(meaning)}</small></dd></div>"
+    entries = [
+        (name, f"{escaped(value)}<small>{escaped(meaning)}</small>")
         for name, value, meaning in _entries(clf)
-    )
-    return f'<h3>Settings</h3><dl class="settings">{rows}</dl>'
+    ]
+    return f"<h3>Settings</h3>{definitions_html('settings', entries)}"
 
 
 def _entries(clf: BayesNetClassifier) -> list[tuple[str, str, str]]:
     """Return name, value and meaning of the settings."""
     target = clf.network_.domain.target
+    learned = "how the conditional probability tables were learned"
     entries = [
         ("class", shortened(target.name, 48), _classes(target.labels)),
         ("structure", setting_text(clf.structure), "how the edges were learned"),
-        (
-            "parameters",
-            setting_text(clf.parameters),
-            "how the conditional probability tables were learned",
-        ),
+        ("parameters", setting_text(clf.parameters), learned),
         *_columns_entries(clf),
         ("calibrate", *_calibration(clf)),
         *_class_prior(clf),
     ]
     if isinstance(clf.domains, Mapping) and clf.domains:
-        entries.append(
-            ("domains", setting_text(list(clf.domains)), "columns whose values were given")
-        )
+        columns = setting_text(list(clf.domains))
+        entries.append(("domains", columns, "columns whose values were given"))
     return entries
 
 
 def _columns_entries(clf: BayesNetClassifier) -> list[tuple[str, str, str]]:
     """Return the settings of the values of columns: a given domain, or how they were learned."""
     if isinstance(clf.domains, Domain):
-        return [
-            (
-                "domains",
-                "of another classifier",
-                "values, cut points and classes of all columns were given",
-            )
-        ]
+        given = "values, cut points and classes of all columns were given"
+        return [("domains", "of another classifier", given)]
+    is_name = clf.discretizer is None or isinstance(clf.discretizer, str)
+    how = _DISCRETIZERS.get(clf.discretizer if is_name else "", "how numbers are discretized")
     return [
-        ("discretizer", setting_text(clf.discretizer), _discretization(clf.discretizer)),
+        ("discretizer", setting_text(clf.discretizer), how),
         ("categorical", setting_text(clf.categorical), "which numeric columns are categories"),
     ]
 
@@ -182,26 +164,14 @@ def setting_text(value: Any) -> str:
     return shortened(value if isinstance(value, str) else repr(value), _MAX_SETTING)
 
 
-def _discretization(discretizer: Any) -> str:
-    is_name = discretizer is None or isinstance(discretizer, str)
-    return _DISCRETIZERS.get(discretizer if is_name else "", "how numbers are discretized")
-
-
 def _calibration(clf: BayesNetClassifier) -> tuple[str, str]:
     found, asked = clf.calibration_, setting_text(clf.calibrate)
     if found is None:
         return asked, "probabilities are those of the network, not calibrated"
     if isinstance(found, Temperature):
         return f"{asked}: temperature {number(found.temperature, 2)}", "log odds are divided by it"
-    return (
-        f"{asked}: isotonic",
-        "each class has an increasing function from log odds to probabilities",
-    )
-
-
-def _prior_text(prior: np.ndarray) -> str:
-    more = ", …" if prior.size > MAX_VALUES else ""
-    return ", ".join(number(share) for share in prior[:MAX_VALUES]) + more
+    meaning = "each class has an increasing function from log odds to probabilities"
+    return f"{asked}: isotonic", meaning
 
 
 def _class_prior(clf: BayesNetClassifier) -> list[tuple[str, str, str]]:
@@ -212,7 +182,9 @@ def _class_prior(clf: BayesNetClassifier) -> list[tuple[str, str, str]]:
         known = clf.network_.query(clf.network_.domain.target.name)
     except FactorTooLargeError:
         return []
-    return [("class prior", _prior_text(known.probabilities), _origin(clf))]
+    shown = ", ".join(map(number, known.probabilities[:MAX_VALUES]))
+    more = ", …" if known.probabilities.size > MAX_VALUES else ""
+    return [("class prior", shown + more, _origin(clf))]
 
 
 def _origin(clf: BayesNetClassifier) -> str:

@@ -12,6 +12,7 @@ import secrets
 from collections.abc import Sequence
 from itertools import pairwise
 
+from discbayes._text import count_of, shortened, width_of
 from discbayes.bayesnet import BayesNet
 from discbayes.charts.network_picture import (
     Point,
@@ -21,9 +22,9 @@ from discbayes.charts.network_picture import (
     picture_size,
 )
 from discbayes.charts.placement import place
-from discbayes.data import Domain, Variable
+from discbayes.data import Variable
 from discbayes.network import CLASS, Structure
-from discbayes.report.text import count_of, escaped, shortened, width_of
+from discbayes.report.markup import escaped
 
 _SIZES = Sizes(row=64.0, box=28.0, space=16.0, margin=12.0)  # pixels
 _CHARACTER = 7.2  # mean width of a character in pixels
@@ -61,9 +62,7 @@ def network_html(network: BayesNet) -> str:
     >>> network_html(BayesNetClassifier().fit(wine.X, wine.y).network_)[:7]
     '<figure'
     """
-    domain = network.domain
-    drawing = _Drawing(network.structure, domain.names, domain.target.name, _tooltips(domain))
-    return _figure(drawing, network_caption(network))
+    return _figure(_drawing_of(network), network_caption(network))
 
 
 def structure_html(structure: Structure) -> str:
@@ -95,12 +94,17 @@ def structure_html(structure: Structure) -> str:
 
 def network_svg(network: BayesNet, strengths: Strengths | None, label: str) -> str:
     """Return the picture for the report: nodes are buttons, and stronger edges are wider."""
+    return _drawing_of(network, strengths, has_buttons=True).svg(label)
+
+
+def _drawing_of(
+    network: BayesNet, strengths: Strengths | None = None, has_buttons: bool = False
+) -> _Drawing:
     domain = network.domain
-    tips = _tooltips(domain)
-    drawing = _Drawing(
-        network.structure, domain.names, domain.target.name, tips, strengths, has_buttons=True
+    tips = [tooltip(variable) for variable in (domain.target, *domain.features)]
+    return _Drawing(
+        network.structure, domain.names, domain.target.name, tips, strengths, has_buttons
     )
-    return drawing.svg(label)
 
 
 def _figure(drawing: _Drawing, caption: str) -> str:
@@ -230,15 +234,13 @@ class _Drawing:
 def network_caption(network: BayesNet) -> str:
     """Return the size of a network, and of which features the class is a parent."""
     structure = network.structure
-    counts = ", ".join(
-        (
-            count_of(structure.n_features, "feature"),
-            count_of(network.domain.n_classes, "class", "es"),
-            f"{count_of(structure.n_edges, 'edge')} between features",
-            count_of(network.n_parameters, "free parameter"),
-        )
+    return (
+        f"Bayesian network: {count_of(structure.n_features, 'feature')},"
+        f" {count_of(network.domain.n_classes, 'class', 'es')},"
+        f" {count_of(structure.n_edges, 'edge')} between features,"
+        f" {count_of(network.n_parameters, 'free parameter')}."
+        f" {_class_role(network.domain.target.name, structure)}"
     )
-    return f"Bayesian network: {counts}. {_class_role(network.domain.target.name, structure)}"
 
 
 def _class_role(name: str, structure: Structure) -> str:
@@ -247,10 +249,6 @@ def _class_role(name: str, structure: Structure) -> str:
     if n_children == n_features:
         return f"{subject} is a parent of every feature (edges not drawn)."
     return f"{subject} is a parent of {n_children} of {n_features} features (dashed edges)."
-
-
-def _tooltips(domain: Domain) -> list[str]:
-    return [tooltip(variable) for variable in (domain.target, *domain.features)]
 
 
 def tooltip(variable: Variable) -> str:

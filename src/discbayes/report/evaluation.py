@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
+from discbayes._text import count_of, shortened, some_of
 from discbayes.charts.chart import N_SERIES
 from discbayes.charts.evaluation_charts import (
     Curve,
@@ -20,10 +21,18 @@ from discbayes.charts.evaluation_charts import (
 from discbayes.classifier import BayesNetClassifier
 from discbayes.data.targets import label_array
 from discbayes.evaluation.metrics import binomial_error, measures
-from discbayes.report.markup import charts_html, framed, name_html, number, per_cent, table_html
+from discbayes.report.markup import (
+    charts_html,
+    definitions_html,
+    escaped,
+    framed,
+    name_html,
+    number,
+    per_cent,
+    table_html,
+)
 from discbayes.report.missing_curve import missing_charts, missing_curve
 from discbayes.report.svg import chart_html
-from discbayes.report.text import count_of, escaped, shortened
 
 MAX_CLASSES = 30  # of a confusion matrix; with more, the most frequent confusions are listed
 _MAX_CLASSES_WITH_PERCENT = 8  # of a confusion matrix
@@ -45,19 +54,14 @@ def evaluation_html(clf: BayesNetClassifier, X: Any, y: Any) -> str:
     names = clf.network_.domain.target.labels
     posterior = classifier.posterior(rows)
     baseline = np.bincount(codes + 1)[1:].max() / codes.size
-    return "".join(
-        (
-            _introduction(codes, y, names),
-            _metrics(posterior, codes, baseline),
-            _confusions(posterior, codes, names),
-            _class_table(posterior, codes, names),
-            charts_html(
-                [
-                    *curves_html(posterior, codes, names),
-                    *missing_charts(missing_curve(classifier, rows, codes), baseline, codes.size),
-                ]
-            ),
-        )
+    charts = curves_html(posterior, codes, names)
+    charts += missing_charts(missing_curve(classifier, rows, codes), baseline, codes.size)
+    return (
+        _introduction(codes, y, names)
+        + _metrics(posterior, codes, baseline)
+        + _confusions(posterior, codes, names)
+        + _class_table(posterior, codes, names)
+        + charts_html(charts)
     )
 
 
@@ -73,13 +77,11 @@ def curves_html(posterior: np.ndarray, codes: np.ndarray, names: Sequence[str]) 
     if not curves:
         return [reliability]
     note = _positive_class(curves, codes, names)
-    precision_curves = precision_recall_curves(posterior, codes, names)
+    precisions = precision_recall_chart(precision_recall_curves(posterior, codes, names))
     return [
         reliability,
         chart_html(roc_chart(curves), f"{note} Numbers are areas under the curves."),
-        chart_html(
-            precision_recall_chart(precision_curves), f"{note} Numbers are average precisions."
-        ),
+        chart_html(precisions, f"{note} Numbers are average precisions."),
     ]
 
 
@@ -109,15 +111,10 @@ def class_codes(clf: BayesNetClassifier, y: Any, n_rows: int) -> np.ndarray:
     if (codes < 0).all():
         raise ValueError(
             "no class in y is one of the model's: y holds"
-            f" {_listed(sorted(map(repr, set(labels))))}, the model knows"
-            f" {_listed(sorted(map(repr, known)))}. Is y the right column?"
+            f" {some_of(sorted(map(repr, set(labels))), _MAX_LABELS)}, the model knows"
+            f" {some_of(sorted(map(repr, known)), _MAX_LABELS)}. Is y the right column?"
         )
     return codes
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _MAX_LABELS} more" if len(names) > _MAX_LABELS else ""
-    return ", ".join(names[:_MAX_LABELS]) + more
 
 
 def _introduction(codes: np.ndarray, y: Any, names: Sequence[str]) -> str:
@@ -130,10 +127,10 @@ def _introduction(codes: np.ndarray, y: Any, names: Sequence[str]) -> str:
     if n_unknown:
         labels = label_array(y, None).tolist()
         unknown = {str(label) for label, code in zip(labels, codes, strict=True) if code < 0}
+        shown = some_of([shortened(name, 40) for name in sorted(unknown)], _MAX_LABELS)
         text += (
-            f" {count_of(n_unknown, 'row')} of {_UNKNOWN_CLASSES}"
-            f" ({_listed([shortened(name, 40) for name in sorted(unknown)])}) "
-            f"{'counts' if n_unknown == 1 else 'count'} as errors."
+            f" {count_of(n_unknown, 'row')} of {_UNKNOWN_CLASSES} ({shown})"
+            f" {'counts' if n_unknown == 1 else 'count'} as errors."
         )
     n_absent = len(names) - np.unique(codes[codes >= 0]).size
     if n_absent:
@@ -148,7 +145,7 @@ def _metrics(posterior: np.ndarray, codes: np.ndarray, baseline: float) -> str:
     """Return the metrics of all rows, as a list."""
     found = measures(posterior, codes)
     error = binomial_error(found["accuracy"], codes.size)
-    entries = (
+    metrics = (
         ("rows", f"{codes.size:,}", ""),
         ("accuracy", per_cent(found["accuracy"]), f"± {100 * error:.1f}, its standard error"),
         ("baseline", per_cent(baseline), "accuracy of always predicting the most frequent class"),
@@ -156,12 +153,11 @@ def _metrics(posterior: np.ndarray, codes: np.ndarray, baseline: float) -> str:
         ("Brier score", number(found["brier"]), "squared error over all classes, from 0 to 2"),
         ("ECE", number(found["ece"]), "expected calibration error"),
     )
-    cells = "".join(
-        f"<div><dt>{term}</dt><dd><b>{value}</b>"
-        f"{f'<small>{note}</small>' if note else ''}</dd></div>"
-        for term, value, note in entries
-    )
-    return f'<dl class="key-figures">{cells}</dl>'
+    entries = [
+        (term, f"<b>{value}</b>{f'<small>{note}</small>' if note else ''}")
+        for term, value, note in metrics
+    ]
+    return definitions_html("key-figures", entries)
 
 
 # ---- confusions
@@ -174,11 +170,9 @@ def confusion_counts(posterior: np.ndarray, codes: np.ndarray) -> np.ndarray:
     array([[1, 1], [0, 0], [0, 1]])
     """
     n_classes = posterior.shape[1]
-    truth = np.where(codes < 0, n_classes, codes)
-    cells = truth * n_classes + posterior.argmax(axis=1)
-    return np.bincount(cells, minlength=(n_classes + 1) * n_classes).reshape(
-        n_classes + 1, n_classes
-    )
+    counts = np.zeros((n_classes + 1, n_classes), dtype=np.int64)
+    np.add.at(counts, (codes, posterior.argmax(axis=1)), 1)  # -1 is the last row
+    return counts
 
 
 def _confusions(posterior: np.ndarray, codes: np.ndarray, names: Sequence[str]) -> str:
@@ -229,19 +223,12 @@ def _frequent_confusions(counts: np.ndarray, names: Sequence[str]) -> str:
     pairs = [divmod(int(cell), len(names)) for cell in order if wrong.flat[cell]]
     if not pairs:
         return '<p class="note">Every decision is right: there are no confusions.</p>'
-    rows = [
-        (
-            name_html(known[i]),
-            name_html(names[j]),
-            f"{wrong[i, j]:,}",
-            per_cent(wrong[i, j] / totals[i]),
-        )
-        for i, j in pairs
-    ]
-    note = (
-        f"{len(pairs)} of {count_of(int(np.count_nonzero(wrong)), 'kind')}, among {len(names)}"
-        " classes."
-    )
+    rows = []
+    for i, j in pairs:
+        share = per_cent(wrong[i, j] / totals[i])
+        rows.append((name_html(known[i]), name_html(names[j]), f"{wrong[i, j]:,}", share))
+    n_kinds = count_of(int(np.count_nonzero(wrong)), "kind")
+    note = f"{len(pairs)} of {n_kinds}, among {len(names)} classes."
     header = ("true class", "decision", "rows", "of the class")
     return table_html("The most frequent confusions", header, rows, left=2, note=note)
 

@@ -8,10 +8,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from html import escape
 
-from discbayes.report.text import escaped, shortened
+from discbayes._text import printable, shortened
 
 MAX_NAME = 48  # characters of a name in a table; the tooltip has all of them
+
+
+def escaped(text: str) -> str:
+    """Return text that is safe in HTML and XML, without control characters and lone surrogates."""
+    return escape(printable(text))
 
 
 def name_html(name: str, max_length: int = MAX_NAME) -> str:
@@ -80,6 +86,12 @@ def _side(column: int, left: int) -> str:
     return ' class="text"' if column < left else ""
 
 
+def definitions_html(kind: str, entries: Iterable[tuple[str, str]]) -> str:
+    """Return terms beside their definitions, which are HTML already."""
+    rows = "".join(f"<div><dt>{term}</dt><dd>{meaning}</dd></div>" for term, meaning in entries)
+    return f'<dl class="{kind}">{rows}</dl>'
+
+
 def charts_html(charts: Iterable[str]) -> str:
     """Return charts beside one another as far as they fit."""
     return f'<div class="charts">{"".join(charts)}</div>'
@@ -93,9 +105,9 @@ def aligned(values: Sequence[float], digits: int = 4) -> list[str]:
     """
     largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
     if largest >= 1e9:
-        shown = [f"{value:.{digits}g}".replace("-", "−") for value in values]
         return [
-            "–" if math.isnan(value) else text for value, text in zip(values, shown, strict=True)
+            "–" if math.isnan(value) else f"{value:.{digits}g}".replace("-", "−")
+            for value in values
         ]
     whole = math.floor(math.log10(largest)) if largest > 0 else 0
     return [number(value, min(max(digits - max(whole, -1) - 1, 1), 12)) for value in values]

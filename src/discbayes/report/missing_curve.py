@@ -7,14 +7,14 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from discbayes._text import count_of, shortened
 from discbayes.calibration import CalibratedPosterior
 from discbayes.charts.chart import Axis, Chart, Dots, Guide, Line
 from discbayes.charts.evaluation_charts import missing_values_chart, with_missing_values
 from discbayes.evaluation.metrics import accuracy, log_loss
 from discbayes.inference import FactorTooLargeError
-from discbayes.report.markup import number, per_cent
+from discbayes.report.markup import escaped, number, per_cent
 from discbayes.report.svg import chart_html
-from discbayes.report.text import count_of, escaped, shortened
 
 PERCENTAGES = tuple(range(0, 100, 10))
 # Marginalization is slow with several parents, so that fewer rows are used there.

@@ -24,6 +24,7 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from discbayes._files import replace_file
+from discbayes._text import shortened
 from discbayes._version import __version__
 from discbayes.bayesnet import BayesNet
 from discbayes.charts.network_picture import exact_strengths
@@ -31,10 +32,9 @@ from discbayes.classifier import BayesNetClassifier
 from discbayes.report.column_table import columns_html
 from discbayes.report.drawing import network_caption, network_svg
 from discbayes.report.evaluation import evaluation_html
-from discbayes.report.markup import name_html
+from discbayes.report.markup import escaped, name_html
 from discbayes.report.payload import payload
 from discbayes.report.summary import summary_html
-from discbayes.report.text import escaped, shortened
 from discbayes.report.training_history import history_html
 
 _ICON = (
@@ -69,7 +69,7 @@ class Report:
         path : str or Path
             Where to write it; an existing file is replaced.
         """
-        replace_file(path, lambda file: file.write(self.html.encode("utf-8")))
+        replace_file(path, self.html)
 
     def _repr_html_(self) -> str:
         return (

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+from discbayes._text import count_of, shortened
 from discbayes.calibration import Temperature
 from discbayes.charts.traces import LEFT_OUT, figure
 from discbayes.classifier import BayesNetClassifier
 from discbayes.data import Domain
-from discbayes.report.markup import name_html
-from discbayes.report.text import count_of, escaped, shortened
+from discbayes.report.markup import definitions_html, escaped, name_html
 
 _MAX_CLASSES, _MAX_UNUSED = 6, 10
 _MAX_REPR, _MAX_NAME = 80, 24  # characters
@@ -58,14 +58,12 @@ def summary_html(classifier: BayesNetClassifier) -> str:
         ),
         "Calibration": _calibration(classifier.calibration_),
     }
-    listed = "".join(
-        f"<div><dt>{name}</dt><dd>{escaped(text)}</dd></div>" for name, text in facts.items()
-    )
+    listed = definitions_html("facts", ((name, escaped(text)) for name, text in facts.items()))
     return (
         '<p class="kicker">Bayesian network classifier</p><h1><bdi'
         f' title="{escaped(domain.target.name)}">{escaped(domain.target.name)}</bdi></h1><p'
         f' class="lead">{_classes(domain)} by {count_of(len(domain.features), "feature")}, any of'
-        f' which may be unknown.</p><dl class="facts">{listed}</dl>'
+        f" which may be unknown.</p>{listed}"
     )
 
 
@@ -100,9 +98,7 @@ def _how(given: Any, words: Mapping[str, str]) -> str:
 
 def _left_out(classifier: BayesNetClassifier) -> str:
     """Return how many edges were left out because of the size of tables or of memory, if any."""
-    numbers = [
-        figure(step[LEFT_OUT]) for step in getattr(classifier, "history_", []) if LEFT_OUT in step
-    ]
+    numbers = [figure(step.get(LEFT_OUT)) for step in getattr(classifier, "history_", [])]
     total = round(sum(number for number in numbers if number > 0))
     return f"; {count_of(total, 'edge')} left out (see History)" if total else ""
 

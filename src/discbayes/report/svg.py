@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from discbayes._text import shortened, width_of
 from discbayes.charts.chart import N_SERIES, Axis, Bars, Chart, Dots, Guide, Line, Mark, Values
-from discbayes.report.markup import name_html
-from discbayes.report.text import escaped, shortened, width_of
+from discbayes.report.markup import escaped, name_html
 
 MAX_POINTS = 200  # of a line
 _WIDTH, _HEIGHT = 360.0, 250.0
@@ -50,7 +50,7 @@ def chart_html(chart: Chart, caption: str = "") -> str:
     legend = f'<ul class="legend">{keys}</ul>' if keys else ""
     note = f"<p>{escaped(caption)}</p>" if caption else ""
     return (
-        f'<figure class="chart"><h3>{escaped(chart.title)}</h3>{chart_svg(chart)}'
+        f'<figure class="chart"><h3>{escaped(chart.title)}</h3>{_Canvas(chart).svg()}'
         f"<figcaption>{legend}{note}</figcaption></figure>"
     )
 
@@ -65,11 +65,6 @@ def _key(series: int) -> str:
 def _dashes(series: int) -> str:
     pattern = _DASHES[(series - 1) % len(_DASHES)]
     return f' stroke-dasharray="{pattern}"' if pattern else ""
-
-
-def chart_svg(chart: Chart) -> str:
-    """Return the ``svg`` element of a chart."""
-    return _Canvas(chart).svg()
 
 
 # ---- scales
@@ -249,18 +244,13 @@ class _Canvas:
         rows = "".join(span.format(_short(self._down(y))) for y in self.y.ticks)
         marks = "".join(f"M{_short(self._across(x))} {_short(floor)}v4" for x in self.x.ticks)
         middle = (self.left + right) / 2
-        texts = [
-            *(
-                _text(self._across(x), floor + 18, text, "middle")
-                for x, text in zip(self.x.ticks, self.x.texts, strict=True)
-            ),
-            _text(middle, _HEIGHT - 8, self.chart.x.label, "middle"),
-            *(
-                _text(self.left - _SPACE, self._down(y) + 4, text, "end")
-                for y, text in zip(self.y.ticks, self.y.texts, strict=True)
-            ),
-            _text(2, 13, self.chart.y.label, "start"),
-        ]
+        texts = []
+        for x, text in zip(self.x.ticks, self.x.texts, strict=True):
+            texts.append(_text(self._across(x), floor + 18, text, "middle"))
+        texts.append(_text(middle, _HEIGHT - 8, self.chart.x.label, "middle"))
+        for y, text in zip(self.y.ticks, self.y.texts, strict=True):
+            texts.append(_text(self.left - _SPACE, self._down(y) + 4, text, "end"))
+        texts.append(_text(2, 13, self.chart.y.label, "start"))
         return (
             f'<path class="grid" d="{rows}" fill="none" stroke="currentColor"'
             f' stroke-opacity="0.18"/><path d="{span.format(_short(floor))}{marks}" fill="none"'

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from discbayes._text import count_of, shortened
 from discbayes.charts.chart import Chart, Line
 from discbayes.charts.traces import LEFT_OUT, OTHER, Stage, Step, figure, stages
 from discbayes.charts.training_charts import edge_of, stage_chart, strongest_first
 from discbayes.classifier import BayesNetClassifier
 from discbayes.report.column_table import setting_text
-from discbayes.report.markup import aligned, charts_html, name_html, table_html
+from discbayes.report.markup import aligned, charts_html, escaped, name_html, table_html
 from discbayes.report.svg import chart_html
-from discbayes.report.text import count_of, escaped, shortened
 
 MAX_STEPS = 12  # in a table
 _MAX_LONG = 48  # rows of a table that has nothing to choose from
@@ -31,11 +31,7 @@ def history_html(clf: BayesNetClassifier) -> str:
     found = stages(getattr(clf, "history_", []))
     if not found:
         return ""
-    charts, tables = [], []
-    for stage in found[:_MAX_STAGES]:
-        chart, table = _VIEWS[stage.kind](stage)
-        charts.append(chart)
-        tables.append(table)
+    charts, tables = zip(*(_VIEWS[stage.kind](stage) for stage in found[:_MAX_STAGES]), strict=True)
     more = ""
     n_hidden = len(found) - _MAX_STAGES
     if n_hidden > 0:
@@ -97,14 +93,13 @@ def _search(stage: Stage) -> tuple[str, str]:
         shown = sorted({0, *(int(k) for k in best if gains[k] > 0), len(stage.steps) - 1})
         title = f"The search: {len(shown)} of {len(stage.steps):,} steps"
         note = "The first, the last and those with the largest gains."
-    values = zip(
-        shown, aligned(scores[shown].tolist()), aligned(gains[shown].tolist()), strict=True
-    )
-    rows = [(f"{k + 1:,}", _change(stage.steps[k]), score, gain) for k, score, gain in values]
-    table = table_html(
-        title, ("step", "change", "score", "gain"), rows, left=2, kind="steps", note=note
-    )
-    return _lines(stage), table
+    texts = aligned(scores[shown].tolist()), aligned(gains[shown].tolist())
+    rows = [
+        (f"{k + 1:,}", _change(stage.steps[k]), score, gain)
+        for k, score, gain in zip(shown, *texts, strict=True)
+    ]
+    header = ("step", "change", "score", "gain")
+    return _lines(stage), table_html(title, header, rows, left=2, kind="steps", note=note)
 
 
 def _iterations(stage: Stage) -> tuple[str, str]:
@@ -168,10 +163,8 @@ def _settings(stage: Stage) -> tuple[str, str]:
         (name_html(str(step["setting"]), 120), brief(score), "chosen" if k == best else "")
         for k, (step, score) in enumerate(listed)
     ]
-    more = f", the first {len(rows)} of {len(scores)}" if len(rows) < len(scores) else ""
-    return "", table_html(
-        f"Settings on held-out rows{more}", ("setting", "held out", ""), rows, kind="steps"
-    )
+    title = f"Settings on held-out rows{_first_of(len(rows), len(scores))}"
+    return "", table_html(title, ("setting", "held out", ""), rows, kind="steps")
 
 
 def _lambdas(stage: Stage) -> tuple[str, str]:
@@ -183,48 +176,37 @@ def _lambdas(stage: Stage) -> tuple[str, str]:
             (escaped(str(lam)), brief(figure(accuracy)), "chosen" if lam == step.get("lam") else "")
             for lam, accuracy in list(accuracies.items())[:_MAX_LONG]
         ]
-        tables.append(
-            table_html(
-                "λ of the margin by held-out rows", ("λ", "accuracy", ""), rows, kind="steps"
-            )
-        )
+        title = "λ of the margin by held-out rows"
+        tables.append(table_html(title, ("λ", "accuracy", ""), rows, kind="steps"))
     return "", "".join(tables)
 
 
 def _path(stage: Stage) -> tuple[str, str]:
     """Show a path over λ, one fit for each."""
     rows = [
-        (
-            brief(figure(step.get("lam"))),
-            brief(figure(step.get("score"))),
-            brief(figure(step.get("gap"))),
-        )
+        [brief(figure(step.get(key))) for key in ("lam", "score", "gap")]
         for step in stage.steps[:_MAX_LONG]
     ]
-    more = f", the first {len(rows)} of {len(stage.steps)}" if len(rows) < len(stage.steps) else ""
-    return "", table_html(
-        f"Path over λ{more}", ("λ", "objective", "relative gap"), rows, kind="steps"
-    )
+    title = f"Path over λ{_first_of(len(rows), len(stage.steps))}"
+    return "", table_html(title, ("λ", "objective", "relative gap"), rows, kind="steps")
+
+
+def _first_of(n_shown: int, n_all: int) -> str:
+    return f", the first {n_shown} of {n_all}" if n_shown < n_all else ""
 
 
 def _left_out(stage: Stage) -> tuple[str, str]:
     """Show edges that were left out, as their tables would have been too large."""
     tables = []
     for step in stage.steps:
-        listed = [
-            edge
-            for edge in _items(step, "edges")
-            if isinstance(edge, (list, tuple)) and len(edge) == 2
-        ]
-        rows = [(_names(edge[:1]), _names(edge[1:])) for edge in listed[:MAX_STEPS]]
+        edges = [edge_of({"edge": edge}) for edge in _items(step, "edges")]
+        pairs = [edge for edge in edges if len(edge) == 2]
+        rows = [(_names(edge[:1]), _names(edge[1:])) for edge in pairs[:MAX_STEPS]]
         number = _whole(step.get(LEFT_OUT))
-        title = f"{count_of(number, 'edge')} left out" + (
-            f", {len(rows)} of them" if len(rows) < number else ""
-        )
+        more = f", {len(rows)} of them" if len(rows) < number else ""
         note = shortened(str(step.get("reason", "")), _MAX_REASON)
-        tables.append(
-            table_html(title, ("column", "column"), rows, left=2, kind="steps", note=note)
-        )
+        title, header = f"{count_of(number, 'edge')} left out{more}", ("column", "column")
+        tables.append(table_html(title, header, rows, left=2, kind="steps", note=note))
     return "", "".join(tables)
 
 

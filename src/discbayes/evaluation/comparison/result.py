@@ -496,9 +496,9 @@ class Comparison:
         csv.writer(text, lineterminator="\n").writerows(
             [list(columns), *zip(*columns.values(), strict=True)]
         )
-        replace_file(table, lambda file: file.write(text.getvalue().encode("utf-8")))
-        content = page(f"{self.name}: methods side by side", self.blocks(), f"{provenance()}.")
-        replace_file(html, lambda file: file.write(content.encode("utf-8")))
+        replace_file(table, text.getvalue())
+        title = f"{self.name}: methods side by side"
+        replace_file(html, page(title, self.blocks(), f"{provenance()}."))
 
     @property
     def failed(self) -> list[str]:

@@ -233,7 +233,7 @@ def _open_folder(folder: Path, settings: dict[str, Any], fresh: bool) -> None:
         _refuse_other(folder, json.loads(path.read_text(encoding="utf-8")), settings)
     for left in folder.glob(f"{DATA}*"):  # of a run that was killed
         shutil.rmtree(left, ignore_errors=True)
-    replace_file(path, lambda file: file.write((json.dumps(settings, indent=1) + "\n").encode()))
+    replace_file(path, json.dumps(settings, indent=1) + "\n")
 
 
 def _clear(folder: Path) -> None:
