@@ -7,6 +7,7 @@ class, so that ``help`` and the API reference list all settings.
 from __future__ import annotations
 
 import inspect
+import math
 import re
 from typing import Any
 
@@ -24,6 +25,18 @@ def is_integer(value: Any, minimum: int) -> bool:
     """
     whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
     return bool(whole and value >= minimum)
+
+
+def float_or_nan(value: Any) -> float:
+    """Return a value as a number; NaN if it is none.
+
+    >>> float_or_nan("2.5"), float_or_nan("2,5"), float_or_nan(None)
+    (2.5, nan, nan)
+    """
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
 
 
 class SharedSettings(BaseEstimator):

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from discbayes._settings import float_or_nan
 from discbayes._text import listed
 
 _TIE = 1e-12  # costs that differ by less, relative to their parts, are equal
@@ -71,10 +72,7 @@ def _from_mapping(costs: Mapping[Any, Any], labels: list[Any]) -> np.ndarray:
 
 def _number(cost: Any, truth: Any, decision: Any) -> float:
     """Return a cost as a finite number."""
-    try:
-        number = float(cost)
-    except (TypeError, ValueError):
-        number = np.nan
+    number = float_or_nan(cost)
     if not np.isfinite(number):
         raise ValueError(
             f"costs says {cost!r} for deciding {decision!r} where {truth!r} is true: it must be a"

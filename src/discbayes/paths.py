@@ -146,9 +146,8 @@ def margin_path(
     class_weight = np.bincount(data.classes, data.weight, data.n_classes)
     fitted = []
     for point in points:
-        classifier = clone(estimator).set_params(
-            parameters=clone(learner).set_params(lam=point.lam)
-        )
+        own = clone(learner).set_params(lam=point.lam)
+        classifier = clone(estimator).set_params(parameters=own)
         network = make_network(plan, data.domain, point.tables, class_weight)
         history, columns = plan.context.history, table_columns(X)
         adopt(classifier, FittedModel(encoder, network, history=history, columns=columns))

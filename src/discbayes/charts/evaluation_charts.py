@@ -40,20 +40,15 @@ def reliability_chart(
         for p, r, n in zip(confidence, right, rows, strict=True)
     ]
     name = "expected calibration error"
+    middles, shares = (bins + 0.5) / n_bins, rows / rows.sum()
+    bars = Bars(middles, shares, 0.9 / n_bins, "share of rows", titles, is_muted=True)
     return Chart(
         "Reliability",
         Axis.fractions("probability of the most probable class"),
         Axis.fractions("rows where it is right"),
         (
             Guide((0, 0), (1, 1), "perfectly calibrated"),
-            Bars(
-                (bins + 0.5) / n_bins,
-                rows / rows.sum(),
-                0.9 / n_bins,
-                "share of rows",
-                titles,
-                True,
-            ),
+            bars,
             Line(confidence, right, name=name, note=f"{error:.3f}"),
             Dots(confidence, right, titles=titles),
         ),

@@ -55,15 +55,10 @@ def search_chart(stage: Stage) -> Chart:
     each kind of move.
     """
     runs = sorted(stage.runs(), key=lambda run: -np.nan_to_num(run.scores[-1], nan=-np.inf))
-    marks: list[Mark] = [
-        Line(
-            np.arange(1, len(run.steps) + 1),
-            run.scores,
-            series=rank,
-            name=f"run {rank}" if len(runs) > 1 else "",
-        )
-        for rank, run in enumerate(runs, 1)
-    ]
+    marks: list[Mark] = []
+    for rank, run in enumerate(runs, 1):
+        name = f"run {rank}" if len(runs) > 1 else ""
+        marks.append(Line(np.arange(1, len(run.steps) + 1), run.scores, rank, name))
     moves = list(dict.fromkeys(str(step["move"]) for step in stage.steps if "move" in step))
     for series, move in enumerate(moves, 1):
         points = [

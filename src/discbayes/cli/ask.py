@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from discbayes._settings import float_or_nan
 from discbayes._text import listed, nearest_first
 from discbayes.classifier import BayesNetClassifier
 from discbayes.cli import options
@@ -207,10 +208,7 @@ def _price_pairs(rows: list[list[str]]) -> dict[str, str]:
 
 
 def _price(name: str, value: Any) -> float:
-    try:
-        price = float(value)
-    except (TypeError, ValueError):
-        price = math.nan
+    price = float_or_nan(value)
     if not 0 <= price < math.inf:
         raise UserError(f"--prices has {value!r} for {name!r}: a price is a number of at least 0")
     return price

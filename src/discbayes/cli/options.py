@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from discbayes._deprecation import END
+from discbayes._settings import float_or_nan
 from discbayes.calibration import AUTO, CALIBRATIONS
 from discbayes.classifier import BayesNetClassifier
 from discbayes.cli.console import complain
@@ -98,10 +99,7 @@ def positive(what: str, largest: float = sys.float_info.max) -> Any:
     """Return a parser of numbers above zero; ``what`` describes them in the error."""
 
     def number(text: str) -> float:
-        try:
-            value = float(text)
-        except ValueError:
-            value = 0.0
+        value = float_or_nan(text)
         if not 0 < value <= largest:
             raise ArgumentTypeError(f"{text!r} is not a {what}")
         return value

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from discbayes._settings import float_or_nan
 from discbayes._text import listed, nearest_first, printable, shortened
 from discbayes.classifier import BayesNetClassifier
 from discbayes.cli.console import UserError
@@ -301,11 +302,8 @@ def _number(variable: Variable, cuts: Sequence[float], text: str) -> float:
     if cuts and text in labels:
         place = labels.index(text)
         return float(cuts[place - 1]) if place else math.nextafter(cuts[0], -math.inf)
-    try:
-        number = float(text) if "_" not in text else math.nan
-    except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
+    number = float_or_nan(text)
+    if "_" in text or not math.isfinite(number):
         raise UserError(
             f"{text!r} is not a number, and {variable.name!r} takes numbers, with a decimal point"
             " and without a unit"

@@ -11,6 +11,7 @@ from typing import Any
 from discbayes._text import text_table
 
 Row = Sequence[str]
+BAR = r"\|"  # in a cell of Markdown
 
 
 @dataclass(frozen=True)
@@ -60,9 +61,8 @@ def _block_text(block: Block) -> str:
         return block.text
     if isinstance(block, Picture):
         return f"({block.title})"
-    return "\n".join(
-        filter(None, [block.title, text_table(block.header, block.rows, block.left), block.note])
-    )
+    table = text_table(block.header, block.rows, block.left)
+    return "\n".join(filter(None, [block.title, table, block.note]))
 
 
 def as_markdown(blocks: Sequence[Block], picture: Callable[[Picture], str]) -> str:
@@ -77,14 +77,12 @@ def _block_markdown(block: Block, picture: Callable[[Picture], str]) -> str:
         return f"![{block.title}]({picture(block)})\n\n*{block.title}*"
     rule = [":--" if place < block.left else "--:" for place in range(len(block.header))]
     rows = [_emphasized(block, at, row, "**{}**") for at, row in enumerate(block.rows)]
-    lines = [
-        "| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |"
-        for row in (block.header, *rows)
-    ]
-    table = "\n".join([lines[0], "|" + "|".join(rule) + "|", *lines[1:]])
-    return "\n\n".join(
-        filter(None, [f"**{block.title}**" if block.title else "", table, block.note])
+    head, *body = (
+        f"| {' | '.join(cell.replace('|', BAR) for cell in row)} |" for row in (block.header, *rows)
     )
+    table = "\n".join([head, f"|{'|'.join(rule)}|", *body])
+    title = f"**{block.title}**" if block.title else ""
+    return "\n\n".join(filter(None, [title, table, block.note]))
 
 
 def _emphasized(block: ResultTable, at: int, row: Row, form: str) -> Row:

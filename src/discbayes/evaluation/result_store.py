@@ -61,7 +61,7 @@ class Store:
         found = self._read()
         self.metrics = (*found, *(metric for metric in metrics if metric not in found))
         if found and self.metrics != tuple(found):
-            self._rewrite()
+            replace_file(self.path, _csv([self._header(), *map(self._cells, self)]))
 
     def __contains__(self, key: object) -> bool:
         return key in self.results
@@ -91,11 +91,8 @@ class Store:
 
     def where(self, **wanted: object) -> list[Result]:
         """Return the results with these values of data, fold, recipe or seed."""
-        return [
-            result
-            for result in self
-            if all(getattr(result, name) == value for name, value in wanted.items())
-        ]
+        asked = wanted.items()
+        return [r for r in self if all(getattr(r, name) == value for name, value in asked)]
 
     def values(self, metric: str, **wanted: object) -> list[float]:
         """Return the values of one metric, missing ones left out."""
@@ -108,17 +105,13 @@ class Store:
 
     def mean(self, metric: str, data: str, recipe: str, by: str = "n_test") -> float:
         """Return the mean over the folds and seeds of a data set, weighted by the test rows."""
-        found = [
-            result
-            for result in self.where(data=data, recipe=recipe)
-            if not math.isnan(result[metric])
-        ]
+        results = self.where(data=data, recipe=recipe)
+        found = [(r[metric], r[by]) for r in results if not math.isnan(r[metric])]
         if not found:
             return math.nan
-        weights = [1.0 if math.isnan(result[by]) else result[by] for result in found]
-        return sum(w * result[metric] for w, result in zip(weights, found, strict=True)) / sum(
-            weights
-        )
+        weights = [1.0 if math.isnan(weight) else weight for _, weight in found]
+        total = sum(w * value for w, (value, _) in zip(weights, found, strict=True))
+        return total / sum(weights)
 
     # ---- the file
 
@@ -127,13 +120,8 @@ class Store:
 
     def _cells(self, result: Result) -> list[str]:
         measured = [_text(result[metric]) for metric in self.metrics]
-        return [
-            *map(str, result.key),
-            *measured,
-            _text(result.seconds, 4),
-            result.version,
-            result.note,
-        ]
+        after = [_text(result.seconds, 4), result.version, result.note]
+        return [*map(str, result.key), *measured, *after]
 
     def _read(self) -> list[str]:
         """Read the lines of the file, and return its metrics."""
@@ -156,19 +144,10 @@ class Store:
 
     def _keep(self, line: Mapping[str, str], metrics: Sequence[str]) -> None:
         """Keep a line as the file has it, so that a run and its file show the same digits."""
-        result = _result(line, metrics)
-        self.results[result.key] = result
-
-    def _rewrite(self) -> None:
-        replace_file(self.path, _csv([self._header(), *map(self._cells, self)]))
-
-
-def _result(line: Mapping[str, str], metrics: Sequence[str]) -> Result:
-    measured = {metric: float(line[metric]) for metric in metrics if line[metric]}
-    return Result(
-        line["data"], int(line["fold"]), line["recipe"], int(line["seed"]), measured,
-        float(line["seconds"] or "nan"), line["version"], line["note"],
-    )  # fmt: skip
+        measured = {metric: float(line[metric]) for metric in metrics if line[metric]}
+        key = line["data"], int(line["fold"]), line["recipe"], int(line["seed"])
+        seconds = float(line["seconds"] or "nan")
+        self.results[key] = Result(*key, measured, seconds, line["version"], line["note"])
 
 
 def _text(value: float, digits: int = 7) -> str:
@@ -177,10 +156,10 @@ def _text(value: float, digits: int = 7) -> str:
 
 def _csv(lines: Sequence[Sequence[str]]) -> bytes:
     text = io.StringIO(newline="")
-    csv.writer(text, lineterminator="\n").writerows(
-        [
-            [" ".join(cell.split()) if "\n" in cell or "\r" in cell else cell for cell in line]
-            for line in lines
-        ]
-    )
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerows([_one_line(cell) for cell in line] for line in lines)
     return text.getvalue().encode("utf-8")
+
+
+def _one_line(cell: str) -> str:
+    return " ".join(cell.split()) if "\n" in cell or "\r" in cell else cell

@@ -36,10 +36,8 @@ class PairedT:
     p: float
 
     def __repr__(self) -> str:
-        return (
-            f"difference {self.difference:.4g}, t = {self.t:.3f} ({self.df} df), p ="
-            f" {p_text(self.p)}"
-        )
+        t = f"t = {self.t:.3f} ({self.df} df)"
+        return f"difference {self.difference:.4g}, {t}, p = {p_text(self.p)}"
 
 
 def paired_t(
@@ -280,9 +278,8 @@ def friedman(table: Any, *, larger_is_better: bool = True, correct_ties: bool = 
     df = (k - 1, (k - 1) * (n - 1))
     left = n * (k - 1) - chi2
     f = (n - 1) * chi2 / left if left > 1e-9 * n else math.inf
-    return Friedman(
-        mean, n, chi2, float(stats.chi2.sf(chi2, k - 1)), f, df, float(stats.f.sf(f, *df))
-    )
+    p_chi2, p = float(stats.chi2.sf(chi2, k - 1)), float(stats.f.sf(f, *df))
+    return Friedman(mean, n, chi2, p_chi2, f, df, p)
 
 
 def rank_table(table: Any, *, larger_is_better: bool = True) -> np.ndarray:
@@ -427,9 +424,9 @@ def _require_finite(figures: np.ndarray) -> None:
 def _rounded(values: np.ndarray, figures: np.ndarray) -> np.ndarray:
     """Round away the noise in the last digits of the metrics that values come from."""
     scale = float(np.abs(figures).max())
-    return (
-        np.round(values, min(DIGITS - math.ceil(math.log10(scale)), 300)) if scale > 0 else values
-    )
+    if not scale > 0:
+        return values
+    return np.round(values, min(DIGITS - math.ceil(math.log10(scale)), 300))
 
 
 def p_text(p: float) -> str:

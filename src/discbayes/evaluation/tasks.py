@@ -42,10 +42,8 @@ class Task:
 
     def without(self, store: Store) -> Task:
         """Return the task with those recipes that have no result yet."""
-        left = tuple(
-            tag for tag in self.recipes if (self.data, self.fold, tag, self.seed) not in store
-        )
-        return replace(self, recipes=left)
+        results = {tag: (self.data, self.fold, tag, self.seed) for tag in self.recipes}
+        return replace(self, recipes=tuple(t for t, key in results.items() if key not in store))
 
 
 def unfinished(tasks: Sequence[Task], store: Store) -> list[Task]:
@@ -114,13 +112,10 @@ class _Clock:
 
     def _time_left(self, recipe: str, now: float) -> str:
         if recipe not in self.new:
-            return time_left(
-                now - self.begun_at, (self.done - self.begun) / (self.n_left - self.begun)
-            )
+            done = (self.done - self.begun) / (self.n_left - self.begun)
+            return time_left(now - self.begun_at, done)
         self.new.remove(recipe)
         self.begun, self.begun_at = self.done, now
-        return (
-            time_left(now - self.started, self.done / self.n_left)
-            if now - self.started > PATIENCE
-            else ""
-        )
+        if now - self.started <= PATIENCE:
+            return ""
+        return time_left(now - self.started, self.done / self.n_left)

@@ -154,15 +154,16 @@ class Changes:
 
     def _judged(self, sets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the log-joint of the row after each set of moves, and the scores that decide."""
-        if self._parts is None or sets.shape[1] == 1:
-            log_joint = (
-                self._single[sets[:, 0]]
-                if sets.shape[1] == 1
-                else self.beliefs.log_joint(self.rows(sets))
-            )
-            return log_joint, self.beliefs.scores_of(log_joint)
-        log_joint = self._start + self._parts[sets].sum(axis=1)
+        if sets.shape[1] == 1:
+            log_joint = self._single[sets[:, 0]]
+        elif self._parts is None:
+            log_joint = self.beliefs.log_joint(self.rows(sets))
+        else:
+            log_joint = self._start + self._parts[sets].sum(axis=1)
         scores = self.beliefs.scores_of(log_joint)
+        if sets.shape[1] == 1 or self._parts is None:
+            return log_joint, scores
+        # sums are not exact where features meet, nor where rounding could decide
         unsure = self._meet(sets) | (
             (scores >= scores.max(axis=1, keepdims=True) - _TIE).sum(axis=1) > 1
         )
@@ -206,9 +207,8 @@ class Changes:
 
     def _decision_log_probability(self, log_joint: np.ndarray, scores: np.ndarray) -> np.ndarray:
         """Return the log probability of the decision."""
-        return self.beliefs.log_posterior_of(log_joint)[
-            np.arange(len(scores)), scores.argmax(axis=1)
-        ]
+        posterior = self.beliefs.log_posterior_of(log_joint)
+        return posterior[np.arange(len(scores)), scores.argmax(axis=1)]
 
     def _nearness(self, log_joint: np.ndarray) -> np.ndarray:
         """Return the lead of the best class to reach over the others.

@@ -196,12 +196,10 @@ class Explanation:
                 f"row={row!r} is not one of the {self.n_rows} rows, which are counted from 0"
             )
         if label is None:
+            scores = self.posterior[row].copy()
             place = int(self.decisions[row])
-            return (
-                place
-                if place != self.against
-                else int(_without(self.posterior[row], place).argmax())
-            )
+            scores[place] = -np.inf
+            return place if place != self.against else int(scores.argmax())
         place = class_position(self.labels, label, "label")
         if place == self.against:
             raise ValueError(
@@ -259,9 +257,8 @@ class Explanation:
         """Return the text of what the value of each feature depends on, or None."""
         texts = np.full(self.known.shape, None, dtype=object)
         for row in range(self.n_rows):
-            for feature, others in self._dependence.in_order(
-                np.flatnonzero(self.known[row]).tolist()
-            ):
+            known = np.flatnonzero(self.known[row]).tolist()
+            for feature, others in self._dependence.in_order(known):
                 texts[row, feature] = self._in_words(row, others) or None
         return texts
 
@@ -304,9 +301,9 @@ class Explanation:
         """
         check_most(most)
         place = self.class_of(row, label)
-        asked = str(self.labels[place]) + (
-            "" if self.against is None else f" over {self.labels[self.against]}"
-        )
+        asked, which = str(self.labels[place]), ", which has the"
+        if self.against is not None:
+            asked, which = f"{asked} over {self.labels[self.against]}", f"; {asked} has the"
         parts = self.contributions[row, :, place]
         known = [i for i in self.order if self.known[row, i]]
         ranked = sorted(known, key=lambda i: -abs(parts[i]))
@@ -314,32 +311,24 @@ class Explanation:
         lines = [f"prior: {signed(self.base[place])} for {asked}"]
         lines += [self._line(row, feature, parts[feature], asked) for feature in shown]
         if others:
-            lines.append(
-                f"{count_of(len(others), 'other column')}: {signed(float(parts[others].sum()))}"
-            )
+            sum_of_others = signed(float(parts[others].sum()))
+            lines.append(f"{count_of(len(others), 'other column')}: {sum_of_others}")
         if self.impossible[row]:
             lines.append(
                 "no class can have these values together, so that the prior is all that counts"
             )
-        odds, share = (
-            signed(self.log_odds[row, place]),
-            probability_in_words(self.posterior[row], place),
-        )
-        which = ", which has the" if self.against is None else f"; {self.labels[place]} has the"
+        odds = signed(self.log_odds[row, place])
+        share = probability_in_words(self.posterior[row], place)
         lines.append(f"sum: {odds} for {asked}{which} probability {share}")
         return "\n".join([*lines, *self._unknown_line(row)])
 
     def _line(self, row: int, feature: int, part: float, asked: str) -> str:
         given = self._in_words(row, self.given(row, feature))
-        return (
-            f"{self._in_words(row, [feature])}: {signed(part)} for"
-            f" {asked}{given and ', given '}{given}"
-        )
+        value = self._in_words(row, [feature])
+        return f"{value}: {signed(part)} for {asked}{given and ', given '}{given}"
 
     def _unknown_line(self, row: int) -> list[str]:
-        unknown = [
-            name for name, known in zip(self.names, self.known[row], strict=True) if not known
-        ]
+        unknown = np.array(self.names, dtype=object)[~self.known[row]].tolist()
         return [f"unknown: {some_of(unknown, _MAX_NAMES)}"] if unknown else []
 
     def plot(self, row: int = 0, label: Any = None, ax: Any = None) -> Any:
@@ -396,13 +385,8 @@ class Explanation:
                 "relevance is about each decision against all other classes: explain without"
                 " `against`"
             )
-        return relevance_of(
-            self.beliefs,
-            self.codes,
-            changed_odds(self.contributions, self.decisions),
-            None,
-            tolerance,
-        )
+        changes = changed_odds(self.contributions, self.decisions)
+        return relevance_of(self.beliefs, self.codes, changes, None, tolerance)
 
     def __repr__(self) -> str:
         if self.n_rows == 1:
@@ -427,10 +411,3 @@ def explain(
     return Explanation(
         beliefs, codes, against, steps.base, contributions, log_odds, posterior, steps.impossible
     )
-
-
-def _without(values: np.ndarray, place: int) -> np.ndarray:
-    """Return the values with one of them below all others."""
-    changed = values.copy()
-    changed[place] = -np.inf
-    return changed

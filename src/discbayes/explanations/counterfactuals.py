@@ -115,32 +115,18 @@ class Counterfactual:
         >>> found.to_frame("pandas")["to"].tolist()[:2]
         ['>= 3.35', '< 2.45']
         """
-        lines = [
-            (
-                choice,
-                *change,
-                None if number is None else number[1],
-                str(other.label_after),
-                other.probability,
-            )
-            for choice, other in enumerate([self, *self.alternatives])
-            for change, number in other._pairs()
-        ]
-        kinds = {
-            "choice": int,
-            "column": object,
-            "from": object,
-            "to": object,
-            "nearest": object,
-            "decision": object,
-        }
+        lines = []
+        for choice, other in enumerate([self, *self.alternatives]):
+            after = (str(other.label_after), other.probability)
+            for change, number in other._pairs():
+                lines.append((choice, *change, None if number is None else number[1], *after))
+        names = ("choice", "column", "from", "to", "nearest", "decision", "probability")
+        kinds: dict[str, type] = {"choice": int, "probability": float}
         columns: dict[str, np.ndarray] = {
-            name: np.array([line[k] for line in lines], kind)
-            for k, (name, kind) in enumerate(kinds.items())
+            name: np.array([line[k] for line in lines], kinds.get(name, object))
+            for k, name in enumerate(names)
         }
-        return make_frame(
-            {**columns, "probability": np.array([line[-1] for line in lines], float)}, library
-        )
+        return make_frame(columns, library)
 
     @property
     def probability(self) -> float:
@@ -189,10 +175,8 @@ class Counterfactual:
     def _outcome(self) -> str:
         assert self.posterior_after is not None
         place = self._place(self.label_after)
-        return (
-            f"{self.label_after} with the probability"
-            f" {probability_in_words(self.posterior_after, place)}"
-        )
+        probability = probability_in_words(self.posterior_after, place)
+        return f"{self.label_after} with the probability {probability}"
 
     def _size(self) -> str:
         lead = "1 change leads" if len(self.changes) == 1 else f"{len(self.changes)} changes lead"
@@ -202,9 +186,8 @@ class Counterfactual:
 
     def _briefly(self) -> str:
         """Return the new values in one line."""
-        return ", ".join(
-            f"{name} to {_sign(after, number)}" for (name, _, after), number in self._pairs()
-        )
+        pairs = self._pairs()
+        return ", ".join(f"{name} to {_sign(after, number)}" for (name, _, after), number in pairs)
 
     def _pairs(self) -> list[tuple[tuple[str, str, str], tuple[float, str] | None]]:
         return list(zip(self.changes, self.numbers, strict=True))
@@ -252,11 +235,9 @@ def counterfactual(
     if wanted == now:
         return replace(start, label_after=label, posterior_after=before)
     found = changes.search(start.max_changes)
-    smaller = (
-        min(start.max_changes, changes.n_features)
-        if not len(found.sets)
-        else found.sets.shape[1] - 1
-    )
+    smaller = min(start.max_changes, changes.n_features)
+    if len(found.sets):
+        smaller = found.sets.shape[1] - 1
     start = replace(start, proven=found.excluded >= smaller and not _is_estimated(beliefs, codes))
     results = _results(start, changes, found.sets[: 1 + ALTERNATIVES], row)
     return replace(results[0], alternatives=tuple(results[1:])) if results else start
@@ -295,15 +276,8 @@ def _results(
             variable, own = features[i], int(changes.codes[i, 0])
             texts.append((variable.name, variable.labels[own], variable.labels[code]))
             numbers.append(_number(variable, own, code, row, i))
-        results.append(
-            replace(
-                start,
-                label_after=labels[decisions[k]],
-                posterior_after=posteriors[k],
-                changes=texts,
-                numbers=numbers,
-            )
-        )
+        after = {"label_after": labels[decisions[k]], "posterior_after": posteriors[k]}
+        results.append(replace(start, changes=texts, numbers=numbers, **after))
     return results
 
 
@@ -313,9 +287,8 @@ def _number(
     """Return the number in the row, and those nearest to it in the new interval."""
     if variable.cuts is None:
         return None
-    return float(row.cells(position, np.array([0]))[0]), nearest_numbers(
-        variable.cuts, before, after
-    )
+    own = float(row.cells(position, np.array([0]))[0])
+    return own, nearest_numbers(variable.cuts, before, after)
 
 
 def nearest_numbers(cuts: tuple[float, ...], before: int, after: int) -> str:

@@ -234,18 +234,16 @@ def _uninformative_columns(
         except FactorTooLargeError:  # exact inference cannot marginalize them together
             return np.inf
 
-    features = _largest_set(
-        changes, lambda features: lost(features) <= tolerance * information + _ROUNDING
-    )
+    allowed = tolerance * information + _ROUNDING
+    features = _largest_set(changes, lambda features: lost(features) <= allowed)
     rest = _without(beliefs, codes, features)
     changed = float(np.mean(beliefs.decisions(rest) != beliefs.decisions(codes)))
     names = tuple(beliefs.network.domain.names[i] for i in features)
     share = lost(features) / information if information > 0 else 0.0
     if classes is None:
         return Hidden(names, share, changed)
-    accuracy, log_loss = zip(
-        *(_quality(beliefs, rows, classes) for rows in (codes, rest)), strict=True
-    )
+    qualities = [_quality(beliefs, rows, classes) for rows in (codes, rest)]
+    accuracy, log_loss = zip(*qualities, strict=True)
     return Hidden(names, share, changed, accuracy, log_loss)
 
 

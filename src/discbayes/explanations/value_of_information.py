@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from discbayes._settings import float_or_nan
 from discbayes._text import listed, text_table
 from discbayes.calibration import CalibratedPosterior
 from discbayes.costs import cost_matrix
@@ -99,7 +100,15 @@ class Information:
     @property
     def net_gain(self) -> np.ndarray | None:
         """The cost gain less the price; None without costs."""
-        return None if self.cost_gain is None or self.price is None else self.cost_gain - self.price
+        return self._in_costs.get("net_gain")
+
+    @property
+    def _in_costs(self) -> dict[str, np.ndarray]:
+        """What the columns save, their prices, and the difference; empty without costs."""
+        if self.cost_gain is None or self.price is None:
+            return {}
+        net = self.cost_gain - self.price
+        return {"cost_gain": self.cost_gain, "price": self.price, "net_gain": net}
 
     @property
     def worth(self) -> np.ndarray:
@@ -174,17 +183,8 @@ class Information:
         >>> information.to_frame("pandas").columns.tolist()
         ['column', 'gain', 'share']
         """
-        columns = {
-            "column": np.array(self.names, dtype=object),
-            "gain": self.gain,
-            "share": self.share,
-        }
-        if self.cost_gain is not None and self.price is not None:
-            columns |= {
-                "cost_gain": self.cost_gain,
-                "price": self.price,
-                "net_gain": self.cost_gain - self.price,
-            }
+        names = np.array(self.names, dtype=object)
+        columns = {"column": names, "gain": self.gain, "share": self.share, **self._in_costs}
         return make_frame(columns, library)
 
     def text(self, most: int = 10) -> str:
@@ -210,17 +210,13 @@ class Information:
         """
         check_most(most)
         place = int(self.posterior.argmax())
-        lines = [
-            f"now: {self.labels[place]} with the probability"
-            f" {probability_in_words(self.posterior, place)}, entropy {self.entropy:.3g} nats"
-            + ("" if self.cost is None else f", expected cost {self.cost:.4g}")
-        ]
+        probability = probability_in_words(self.posterior, place)
+        now = f"now: {self.labels[place]} with the probability {probability}"
+        cost = "" if self.cost is None else f", expected cost {self.cost:.4g}"
+        lines = [f"{now}, entropy {self.entropy:.3g} nats{cost}"]
         if not self.names:
             return "\n".join([*lines, "nothing is missing, so that there is nothing to ask"])
-        if self.best is None:
-            lines.append(self._nothing())
-        else:
-            lines.append(f"ask for {self.best}")
+        lines.append(self._nothing() if self.best is None else f"ask for {self.best}")
         lines.append(text_table(*self._table(most)))
         if len(self.names) > most:
             lines.append(f"and {len(self.names) - most} more")
@@ -229,20 +225,16 @@ class Information:
     def _nothing(self) -> str:
         if self.cost_gain is None:
             return "no column is informative by itself"
-        return (
-            "no column is worth its price"
-            if self.cost_gain.any()
-            else "no column reduces the expected cost by itself"
-        )
+        if self.cost_gain.any():
+            return "no column is worth its price"
+        return "no column reduces the expected cost by itself"
 
     def _table(self, most: int) -> tuple[list[str], list[list[str]]]:
-        header, columns = ["column", "gain", "of the entropy"], [self.names, _numbers(self.gain)]
-        columns.append([f"{share:.1%}" for share in self.share])
-        if self.cost_gain is not None and self.price is not None:
+        header = ["column", "gain", "of the entropy"]
+        columns = [self.names, _numbers(self.gain), [f"{share:.1%}" for share in self.share]]
+        if self._in_costs:
             header += ["saves", "price", "net"]
-            columns += [
-                _numbers(part) for part in (self.cost_gain, self.price, self.cost_gain - self.price)
-            ]
+            columns += map(_numbers, self._in_costs.values())
         return header, [list(row) for row in zip(*columns, strict=True)][:most]
 
     def __repr__(self) -> str:
@@ -320,20 +312,12 @@ def _prices(
         )
     if not isinstance(prices, Mapping):
         raise ValueError(f"prices={prices!r} must be a mapping of column names to prices")
-    for place, (name, price) in zip(
-        positions(prices, names, "prices names"), prices.items(), strict=True
-    ):
-        found[place] = _price(name, price)
+    places = positions(prices, names, "prices names")
+    for place, (name, price) in zip(places, prices.items(), strict=True):
+        found[place] = float_or_nan(price)
+        if not 0 <= found[place] < np.inf:
+            raise ValueError(
+                f"prices says {price!r} for {name!r}: it must be a finite number that is not"
+                " negative"
+            )
     return found
-
-
-def _price(name: Any, price: Any) -> float:
-    try:
-        number = float(price)
-    except (TypeError, ValueError):
-        number = np.nan
-    if not (np.isfinite(number) and number >= 0):
-        raise ValueError(
-            f"prices says {price!r} for {name!r}: it must be a finite number that is not negative"
-        )
-    return number

@@ -23,6 +23,7 @@ import re
 from dataclasses import dataclass, field
 from typing import NoReturn
 
+from discbayes._settings import float_or_nan
 from discbayes.io.errors import BifError, one_line
 
 # Every alternative begins with another character and none backtracks, so that matching is linear.
@@ -150,13 +151,8 @@ class Scanner:
         return found
 
     def _number(self) -> float:
-        try:
-            value = (
-                float(self.token) if self.token.isascii() and "_" not in self.token else math.nan
-            )
-        except ValueError:
-            value = math.nan
-        if not 0 <= value < math.inf:
+        value = float_or_nan(self.token)
+        if not (self.token.isascii() and "_" not in self.token and 0 <= value < math.inf):
             self.fail(f"a probability is expected here, not {self.token[:60]!r}")
         self.advance()
         return value

@@ -111,9 +111,8 @@ class _Reader:
             self._fail(1, "the properties give two variables the same name")
         structure = self._structure(root, names)
         self._check_size(structure, root, names)
-        domain = Domain(
-            tuple(self._variables[name] for name in names), _as_class(self._variables[root])
-        )
+        features = tuple(self._variables[name] for name in names)
+        domain = Domain(features, _as_class(self._variables[root]))
         layout = Layout(structure, domain.cards, domain.n_classes)
         flat = np.empty(layout.size)
         for i, name in enumerate(names):
@@ -218,11 +217,8 @@ class _Reader:
         for i, group in enumerate(structure.parents):
             line = self._distributions[names[i]].line
             if len(group) + 2 > MAX_AXES:
-                self._fail(
-                    line,
-                    f"{names[i]!r} has {len(group)} parents, and a table can have at most"
-                    f" {MAX_AXES - 2}",
-                )
+                most = f"a table can have at most {MAX_AXES - 2}"
+                self._fail(line, f"{names[i]!r} has {len(group)} parents, and {most}")
             left -= math.prod(cards[p] for p in (i, *group)) * len(self._states[root])
             if left < 0:
                 limit = f"{self.max_cells} cells, the limit of max_cells"
@@ -270,12 +266,9 @@ class _Reader:
         return cells
 
     def _row(self, name: str, numbers: list[float], line: int) -> list[float]:
-        if len(numbers) != len(self._states[name]):
-            self._fail(
-                line,
-                f"a row of {name!r} has {len(numbers)} numbers for {len(self._states[name])}"
-                " values",
-            )
+        n_values = len(self._states[name])
+        if len(numbers) != n_values:
+            self._fail(line, f"a row of {name!r} has {len(numbers)} numbers for {n_values} values")
         return numbers
 
     def _index(self, block: ProbabilityBlock, states: list[str], line: int) -> tuple[int, ...]:
@@ -283,12 +276,12 @@ class _Reader:
             self._fail(
                 line, f"{_shown(states)} does not give each parent of {block.child!r} one value"
             )
+        codes = []
         for parent, state in zip(block.parents, states, strict=True):
             if state not in self._states[parent]:
                 self._fail(line, f"{parent!r} has no value {state[:60]!r}")
-        return tuple(
-            self._states[parent][state] for parent, state in zip(block.parents, states, strict=True)
-        )
+            codes.append(self._states[parent][state])
+        return tuple(codes)
 
     def _normalized(self, block: ProbabilityBlock, cells: np.ndarray) -> np.ndarray:
         total = cells.sum(axis=-1, keepdims=True)
@@ -296,14 +289,11 @@ class _Reader:
         bad = np.argwhere(~(off[..., 0] <= SUM_TOLERANCE))
         if len(bad):
             at = tuple(bad[0])
-            states = [
-                list(self._states[p])[code] for p, code in zip(block.parents, at, strict=True)
-            ]
-            problem = (
-                "is missing"
-                if np.isnan(total[at][0])
-                else f"sums to {total[at][0]:.6g} and not to 1"
-            )
+            named = zip(block.parents, at, strict=True)
+            states = [list(self._states[parent])[code] for parent, code in named]
+            problem = f"sums to {total[at][0]:.6g} and not to 1"
+            if np.isnan(total[at][0]):
+                problem = "is missing"
             line = next((line for given, _, line in block.rows if given == states), block.line)
             self._fail(line, f"the row {_shown(states)} of {block.child!r} {problem}")
         return np.where(off >= NORMALIZED_TOLERANCE, cells / total, cells)

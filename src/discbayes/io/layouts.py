@@ -7,8 +7,27 @@ from discbayes.io.validation import naming
 from discbayes.network import Layout, Structure
 
 
-def check_cells(domain: Domain, structure: Structure, n_cells: int, where: str) -> None:
-    """Raise an error if CPTs do not have the number of cells of a domain and a structure."""
+def checked_layout(
+    domain: Domain, structure: Structure, n_cells: int, where: str, field: str
+) -> Layout:
+    """Return the layout of CPTs; raise an error unless it has this number of cells.
+
+    Parameters
+    ----------
+    domain : Domain
+        The variables.
+    structure : Structure
+        The edges, which may belong to another domain.
+    n_cells : int
+        The number of cells in the file.
+    where, field : str
+        The place in the file for messages: the object, and its field with the cells.
+    """
+    if structure.n_features != len(domain.features):
+        raise ValueError(
+            f"{where} has a structure of {structure.n_features} features, and the domain has"
+            f" {len(domain.features)}"
+        )
     # Python's integers, since in 64 bits the size of a false structure could overflow to a match.
     # A product stops above the cells that there are: one of many factors takes quadratic time.
     cards, left = domain.cards.tolist(), n_cells
@@ -18,18 +37,14 @@ def check_cells(domain: Domain, structure: Structure, n_cells: int, where: str) 
             size *= cards[member]
             if size > left:
                 raise ValueError(
-                    f"{where} has {n_cells} cells, too few for the domain and structure"
+                    f"{where}.{field} has {n_cells} cells, too few for the domain and structure"
                 )
         left -= size
     if left:
         raise ValueError(
-            f"{where} has {n_cells} cells, {left} too many for the domain and structure"
+            f"{where}.{field} has {n_cells} cells, {left} too many for the domain and structure"
         )
-
-
-def layout_of(domain: Domain, structure: Structure, where: str) -> Layout:
-    """Return the layout of CPTs whose cells were checked; raise an error for too many axes."""
     layout = Layout(structure, domain.cards, domain.n_classes)
     with naming(where):
-        _ = layout.offsets
+        _ = layout.offsets  # refuses too many axes
     return layout

@@ -24,7 +24,7 @@ from discbayes.data import Domain, FrameEncoder
 from discbayes.io.document import MAX_VALUES, hint_of_version, open_document, seal
 from discbayes.io.domains import class_array, class_dtype, pack_domain, unpack_domain
 from discbayes.io.errors import ModelFileError, one_line, read_limited
-from discbayes.io.layouts import check_cells, layout_of
+from discbayes.io.layouts import checked_layout
 from discbayes.io.packed_statistics import pack_statistics, unpack_statistics
 from discbayes.io.setting_values import pack_or_describe, pack_structure, unpack, unpack_structure
 from discbayes.io.validation import (
@@ -131,14 +131,9 @@ def _pack_model(classifier: BayesNetClassifier) -> dict[str, Any]:
 
 
 def _pack_tables(tables: CPTs) -> dict[str, Any]:
-    offset = (
-        {} if tables.prior_offset is None else {"prior_offset": pack_array(tables.prior_offset)}
-    )
-    return {
-        "log_prior": pack_array(tables.log_prior),
-        "log_theta": pack_array(tables.log_theta),
-        **offset,
-    }
+    names = ("log_prior", "log_theta", *_OPTIONAL_TABLES)
+    arrays = {name: getattr(tables, name) for name in names}
+    return {name: pack_array(array) for name, array in arrays.items() if array is not None}
 
 
 def _pack_setting(value: Any) -> Any:
@@ -156,16 +151,11 @@ def _pack_step(step: dict[str, Any]) -> dict[str, Any]:
 def _pack_calibration(calibration: Calibration) -> dict[str, Any]:
     shares = pack_array(calibration.class_shares)
     if isinstance(calibration, Temperature):
-        return {
-            "kind": "temperature",
-            "class_shares": shares,
-            "temperature": calibration.temperature,
-        }
+        own: dict[str, Any] = {"temperature": calibration.temperature}
+        return {"kind": "temperature", "class_shares": shares, **own}
     assert isinstance(calibration, Isotonic)
-    thresholds = {
-        name: [pack_array(part) for part in getattr(calibration, name)] for name in _THRESHOLDS
-    }
-    return {"kind": "isotonic", "class_shares": shares, **thresholds}
+    own = {name: [pack_array(part) for part in getattr(calibration, name)] for name in _THRESHOLDS}
+    return {"kind": "isotonic", "class_shares": shares, **own}
 
 
 # Loading
@@ -242,7 +232,7 @@ def load_bytes(content: bytes, name: str, max_values: int = MAX_VALUES) -> Bayes
 
 def _restore(model: dict[str, Any]) -> tuple[BayesNetClassifier, list[str]]:
     """Return the classifier of a parsed model, and notes on its settings for the user."""
-    as_object(model, "model", (*_MODEL, *(name for name in _OPTIONAL if name in model)))
+    as_object(model, "model", _MODEL, _OPTIONAL)
     domain = unpack_domain(model["domain"])
     structure = unpack_structure(model["structure"], "structure")
     tables = _unpack_tables(model["tables"], domain, structure)
@@ -254,10 +244,11 @@ def _restore(model: dict[str, Any]) -> tuple[BayesNetClassifier, list[str]]:
     )
     with naming("settings"):
         encoder = FrameEncoder.from_domain(domain, classifier.unknown, classifier.n_jobs, classes)
-    calibration = (
-        _unpack_calibration(model["calibration"], domain) if "calibration" in model else None
-    )
-    statistics = unpack_statistics(model["tallies"], domain) if "tallies" in model else None
+    calibration = statistics = None
+    if "calibration" in model:
+        calibration = _unpack_calibration(model["calibration"], domain)
+    if "tallies" in model:
+        statistics = unpack_statistics(model["tallies"], domain)
     adopt(classifier, FittedModel(encoder, network, calibration, statistics))
     _restore_columns(classifier, model, domain)
     steps = as_list(model["history"], "history")
@@ -268,20 +259,10 @@ def _restore(model: dict[str, Any]) -> tuple[BayesNetClassifier, list[str]]:
 
 
 def _unpack_tables(value: Any, domain: Domain, structure: Structure) -> CPTs:
-    fields = as_object(value, "tables")
-    as_object(
-        value,
-        "tables",
-        ("log_prior", "log_theta", *(name for name in _OPTIONAL_TABLES if name in fields)),
-    )
+    fields = as_object(value, "tables", ("log_prior", "log_theta"), _OPTIONAL_TABLES)
     log_prior = as_array(fields["log_prior"], "tables.log_prior")
     log_theta = as_array(fields["log_theta"], "tables.log_theta")
-    if structure.n_features != len(domain.features):
-        raise ValueError(
-            f"the structure has {structure.n_features} features and the domain"
-            f" {len(domain.features)}"
-        )
-    check_cells(domain, structure, log_theta.size, "tables.log_theta")
+    layout = checked_layout(domain, structure, log_theta.size, "tables", "log_theta")
     if log_theta.ndim != 1 or log_prior.shape != (domain.n_classes,):
         raise ValueError(
             "tables.log_prior or log_theta does not have the shape of the domain and structure"
@@ -295,15 +276,13 @@ def _unpack_tables(value: Any, domain: Domain, structure: Structure) -> CPTs:
             raise ValueError(f"tables.{name} holds NaN, infinity or numbers beyond {_MAX_LOG:g}")
     if not log_prior.max() > -np.inf:
         raise ValueError("tables.log_prior has no class that is possible")
-    layout = layout_of(domain, structure, "tables")
     with naming("tables"):
         return CPTs(layout, log_prior, log_theta, offset)
 
 
 def _unpack_calibration(value: Any, domain: Domain) -> Calibration:
-    kind = as_text(
-        as_object(value, "calibration").get("kind"), "calibration.kind", tuple(CALIBRATIONS)
-    )
+    kind = as_object(value, "calibration").get("kind")
+    as_text(kind, "calibration.kind", tuple(CALIBRATIONS))
     own = ("temperature",) if kind == "temperature" else _THRESHOLDS
     fields = as_object(value, "calibration", ("kind", "class_shares", *own))
     shares = as_array(fields["class_shares"], "calibration.class_shares")

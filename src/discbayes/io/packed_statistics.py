@@ -12,7 +12,7 @@ import numpy as np
 from discbayes.counts import Counts, FamilyCounts, PairCounts, SufficientStatistics
 from discbayes.counts.sufficient_statistics import pair_cells
 from discbayes.data import Domain
-from discbayes.io.layouts import check_cells, layout_of
+from discbayes.io.layouts import checked_layout
 from discbayes.io.setting_values import pack_structure, unpack_structure
 from discbayes.io.validation import FLOATS, as_array, as_bool, as_object, pack_array
 
@@ -25,20 +25,16 @@ _FIELDS = ("rows", "class_count", "cells", "pairs", "families", "weighted", "fix
 
 def pack_statistics(statistics: SufficientStatistics) -> dict[str, Any]:
     """Return sufficient statistics as JSON, without the domain, which is that of the model."""
-    families = statistics.families
+    pairs, families = statistics.pairs, None
+    if statistics.families is not None:
+        structure = pack_structure(statistics.families.layout.structure)
+        families = {"structure": structure, "cells": _pack_counts(statistics.families.cells)}
     return {
         "rows": pack_array(statistics.rows, _ROWS),
         "class_count": pack_array(statistics.counts.class_count),
         "cells": _pack_counts(statistics.counts.cells),
-        "pairs": None if statistics.pairs is None else _pack_counts(statistics.pairs.cells),
-        "families": (
-            None
-            if families is None
-            else {
-                "structure": pack_structure(families.layout.structure),
-                "cells": _pack_counts(families.cells),
-            }
-        ),
+        "pairs": None if pairs is None else _pack_counts(pairs.cells),
+        "families": families,
         "weighted": statistics.weighted,
         "fixed_classes": statistics.fixed_classes,
     }
@@ -58,22 +54,16 @@ def unpack_statistics(value: Any, domain: Domain) -> SufficientStatistics:
         raise ValueError(f"tallies.rows must be the rows of each of {domain.n_classes} classes")
     class_count = _as_counts(fields["class_count"], domain.n_classes, "tallies.class_count")
     n_cells = sum(domain.cards.tolist()) * domain.n_classes
-    counts = Counts(
-        domain.cards, class_count, _as_counts(fields["cells"], n_cells, "tallies.cells")
-    )
-    return SufficientStatistics(
-        domain,
-        rows,
-        counts,
-        None if fields["pairs"] is None else _unpack_pairs(fields["pairs"], domain),
-        (
-            None
-            if fields["families"] is None
-            else _unpack_families(fields["families"], domain, class_count)
-        ),
-        as_bool(fields["weighted"], "tallies.weighted"),
-        as_bool(fields["fixed_classes"], "tallies.fixed_classes"),
-    )
+    cells = _as_counts(fields["cells"], n_cells, "tallies.cells")
+    pairs = families = None
+    if fields["pairs"] is not None:
+        own = _as_counts(fields["pairs"], pair_cells(domain), "tallies.pairs")
+        pairs = PairCounts(domain.cards, domain.n_classes, own)
+    if fields["families"] is not None:
+        families = _unpack_families(fields["families"], domain, class_count)
+    flags = [as_bool(fields[name], f"tallies.{name}") for name in ("weighted", "fixed_classes")]
+    counts = Counts(domain.cards, class_count, cells)
+    return SufficientStatistics(domain, rows, counts, pairs, families, *flags)
 
 
 def _as_counts(value: Any, size: int | None, where: str) -> np.ndarray:
@@ -86,20 +76,9 @@ def _as_counts(value: Any, size: int | None, where: str) -> np.ndarray:
     return counts
 
 
-def _unpack_pairs(value: Any, domain: Domain) -> PairCounts:
-    return PairCounts(
-        domain.cards, domain.n_classes, _as_counts(value, pair_cells(domain), "tallies.pairs")
-    )
-
-
 def _unpack_families(value: Any, domain: Domain, class_count: np.ndarray) -> FamilyCounts:
     fields = as_object(value, "tallies.families", ("structure", "cells"))
     structure = unpack_structure(fields["structure"], "tallies.families.structure")
-    if structure.n_features != len(domain.features):
-        raise ValueError(
-            f"tallies.families has {structure.n_features} features and the domain"
-            f" {len(domain.features)}"
-        )
     cells = _as_counts(fields["cells"], None, "tallies.families.cells")
-    check_cells(domain, structure, cells.size, "tallies.families.cells")
-    return FamilyCounts(layout_of(domain, structure, "tallies.families"), class_count, cells)
+    layout = checked_layout(domain, structure, cells.size, "tallies.families", "cells")
+    return FamilyCounts(layout, class_count, cells)

@@ -55,12 +55,15 @@ def naming(where: str) -> Iterator[None]:
         raise ValueError(f"{where}: {error}") from error
 
 
-def as_object(value: Any, where: str, keys: Collection[str] | None = None) -> dict[str, Any]:
-    """Return a JSON object, with exactly these keys if they are given."""
+def as_object(
+    value: Any, where: str, keys: Collection[str] | None = None, optional: Collection[str] = ()
+) -> dict[str, Any]:
+    """Return a JSON object, with exactly these keys if they are given, and optional ones."""
     if type(value) is not dict:
         wrong(where, "an object", value)
     if keys is not None:
-        lacking, surplus = sorted(set(keys) - set(value)), sorted(set(value) - set(keys))
+        lacking = sorted(set(keys) - set(value))
+        surplus = sorted(set(value) - set(keys) - set(optional))
         if lacking or surplus:
             kinds = {"missing": lacking, "unknown": surplus}
             parts = [f"{kind} {listed(names, 5, shown)}" for kind, names in kinds.items() if names]

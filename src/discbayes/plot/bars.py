@@ -75,17 +75,9 @@ def class_bars(
     ax.set_xlim(-0.5, variable.card - 0.5)
     ax.set_ylabel("P(value | class)")
     ax.set_xlabel(words(variable.name, MAX_TITLE))
-    title = words(network.domain.target.name)
+    text = {"title": words(network.domain.target.name), "fontsize": 8, "title_fontsize": 8}
     columns = -(-len(positions) // MAX_ENTRIES)
-    ax.legend(
-        title=title,
-        frameon=False,
-        fontsize=8,
-        title_fontsize=8,
-        ncols=columns,
-        loc="center left",
-        bbox_to_anchor=(1, 0.5),
-    )
+    ax.legend(frameon=False, ncols=columns, loc="center left", bbox_to_anchor=(1, 0.5), **text)
     return plain(ax)
 
 
@@ -93,9 +85,8 @@ def given_class(network: BayesNet, feature: int) -> np.ndarray:
     """Return P(value | class), exactly: a row for each value, a column for each class."""
     # an even prior, so that classes of prior probability zero have a distribution too
     level = network.with_prior(np.zeros(network.domain.n_classes))
-    joint = inference.joint_posterior(
-        level.parameters, [feature, CLASS], {}, network.inference_options
-    )
+    asked, options = [feature, CLASS], network.inference_options
+    joint = inference.joint_posterior(level.parameters, asked, {}, options)
     with np.errstate(invalid="ignore"):
         return joint / joint.sum(axis=0)
 

@@ -70,13 +70,8 @@ def critical_difference_diagram(
     _draw_scale(ax, low, high)
     _draw_difference(ax, low, difference, n, alpha)
     for row, first, last in bars:
-        ax.plot(
-            [first, last],
-            [-BAR * (row + 1)] * 2,
-            color=ORANGE,
-            linewidth=3.2,
-            solid_capstyle="round",
-        )
+        thick = {"color": ORANGE, "linewidth": 3.2, "solid_capstyle": "round"}
+        ax.plot([first, last], [-BAR * (row + 1)] * 2, **thick)
     _draw_names(ax, names, ranks, depth, (low - 0.15 * inch, high + 0.15 * inch), 0.05 * inch)
     ax.set_xlim(low - margin * inch, high + margin * inch)
     ax.set_ylim(-bottom, TOP)
@@ -128,15 +123,11 @@ def _draw_names(
         left = place < half
         level = -depth - LINE * ((place if left else len(names) - 1 - place) + 0.5)
         edge = edges[0] if left else edges[1]
-        ax.plot(
-            [ranks[name], ranks[name], edge], [0, level, level], color=GRAY, linewidth=0.8, zorder=1
-        )
-        shown = words(name, MAX_METHOD)
-        text = f"{shown}  {ranks[name]:.2f}" if left else f"{ranks[name]:.2f}  {shown}"
-        side = "right" if left else "left"
-        ax.text(
-            edge - space if left else edge + space, level, text, ha=side, va="center", fontsize=9
-        )
+        rank, shown = ranks[name], words(name, MAX_METHOD)
+        ax.plot([rank, rank, edge], [0, level, level], color=GRAY, linewidth=0.8, zorder=1)
+        text = f"{shown}  {rank:.2f}" if left else f"{rank:.2f}  {shown}"
+        side, start = ("right", edge - space) if left else ("left", edge + space)
+        ax.text(start, level, text, ha=side, va="center", fontsize=9)
 
 
 def missing_curves(shares: Any, rates: Mapping[str, Any], ax: Any = None) -> Any:
@@ -249,18 +240,15 @@ def scatter_losses(
     if log and min(a.min(), b.min()) <= 0:
         raise ValueError("log=True needs positive figures")
     ax = new_axes(ax, (4.6, 4.6))
-    ax.plot(*[_limits(a, b, log)] * 2, color=GRAY, linewidth=0.8)
+    limits = _limits(a, b, log)
+    ax.plot(limits, limits, color=GRAY, linewidth=0.8)
     if errors is not None:
         ax.errorbar(a, b, xerr=errors[0], yerr=errors[1], fmt="none", ecolor=GRAY, elinewidth=0.7)
     ax.scatter(a, b, s=18, color=BLUE, zorder=3)
     if log:
-        ax.set_xscale("log")
-        ax.set_yscale("log")
-    ax.set_xlim(_limits(a, b, log))
-    ax.set_ylim(_limits(a, b, log))
-    ax.set_aspect("equal")
-    ax.set_xlabel(words(labels[0], MAX_METHOD))
-    ax.set_ylabel(words(labels[1], MAX_METHOD))
+        ax.set(xscale="log", yscale="log")
+    x_label, y_label = (words(label, MAX_METHOD) for label in labels)
+    ax.set(xlim=limits, ylim=limits, aspect="equal", xlabel=x_label, ylabel=y_label)
     return plain(ax)
 
 

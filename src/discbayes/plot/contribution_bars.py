@@ -126,21 +126,14 @@ def _ends(bars: list[_Bar]) -> np.ndarray:
 def _describe(ax: Any, explanation: Explanation, row: int, place: int) -> None:
     """Label the scale, and write the probability of the class and what is unknown."""
     name = words(explanation.labels[place])
-    against = (
-        ""
-        if explanation.against is None
-        else f" over {words(explanation.labels[explanation.against])}"
-    )
-    unknown = [
-        n for n, known in zip(explanation.names, explanation.known[row], strict=True) if not known
-    ]
+    label = f"log odds of {name}"
+    if explanation.against is not None:
+        label += f" over {words(explanation.labels[explanation.against])}"
+    unknown = np.array(explanation.names)[~explanation.known[row]].tolist()
     note = f"unknown: {_listed(unknown)}" if unknown else ""
     if explanation.impossible[row]:
         note = "no class can have these values together: only the prior counts"
-    ax.set_xlabel(
-        f"log odds of {name}{against}" + (note and f"\n{words(note, 2 * MAX_NOTE)}"),
-        fontsize=POINTS,
-    )
+    ax.set_xlabel(label + (note and f"\n{words(note, 2 * MAX_NOTE)}"), fontsize=POINTS)
     probability = probability_in_words(explanation.posterior[row], place)
     ax.set_title(f"P({name} | row {row}) = {probability}", fontsize=POINTS + 1)
 
@@ -210,12 +203,10 @@ def relevance(relevance: Relevance, most: int = 30, ax: Any = None) -> Any:
 def _sums(relevance: Relevance, most: int, with_gray: bool) -> list[str]:
     """Return the label of the scale, the share of other columns, and the advice."""
     others, uninformative = relevance.ranking[most:], relevance.hidden.columns
-    rest = (
-        f"; {count_of(len(others), 'other column')}: {relevance.share[others].sum():.1%}"
-        if len(others)
-        else ""
-    )
-    lines = [f"share of all changes of the log odds, %{rest}"]
+    lines = ["share of all changes of the log odds, %"]
+    if len(others):
+        share = relevance.share[others].sum()
+        lines[0] += f"; {count_of(len(others), 'other column')}: {share:.1%}"
     if uninformative:
         gray = " (gray)" if with_gray else ""
         n_columns = count_of(len(uninformative), "uninformative column")

@@ -65,14 +65,15 @@ def table(thing: Any, feature: Any, ax: Any = None) -> Any:
     cells = _cells(network, i).reshape(len(rows), len(values))
     ax = _new_axes(rows, values) if ax is None else ax
     _draw_cells(ax, cells)
-    width, height = (
-        length / n for length, n in zip(size_in_inches(ax), cells.shape[::-1], strict=True)
-    )
+    width, height = np.divide(size_in_inches(ax), cells.shape[::-1]).tolist()
     _label_rows(ax, rows, height)
     _label_values(ax, values, width)
     _write_numbers(ax, cells, width, height)
-    if given:
-        _draw_lines(ax, cells.shape, len(rows) // given[0].card)
+    # a line between classes, or values of the first parent, that have several rows
+    block = len(rows) // given[0].card if given else 1
+    if block > 1:
+        for row in range(block, len(rows), block):
+            ax.axhline(row - 0.5, color=BLACK, linewidth=0.8)
     ax.set_title(words(variable.name, MAX_TITLE), fontsize=POINTS + 1)
     ax.set_ylabel(", ".join(words(v.name) for v in given), fontsize=POINTS)
     return ax
@@ -103,26 +104,16 @@ def _new_axes(rows: list[str], values: list[str]) -> Any:
     longest = max_width(values, POINTS)
     flat = len(values) * (longest + MARGIN) <= MAX_WIDTH
     width = max(CELL_WIDTH, longest + MARGIN) if flat else min(CELL_WIDTH, MAX_WIDTH / len(values))
-    size = (
-        max(MIN_WIDTH, width * len(values)),
-        max(MIN_HEIGHT, min(MAX_HEIGHT, CELL_HEIGHT * len(rows))),
-    )
+    height = min(MAX_HEIGHT, CELL_HEIGHT * len(rows))
+    size = max(MIN_WIDTH, width * len(values)), max(MIN_HEIGHT, height)
     left = max_width(rows, POINTS) + 0.45
     return framed_axes(size, left, bottom=0.35 if flat else longest + 0.25, top=0.4)
 
 
 def _draw_cells(ax: Any, cells: np.ndarray) -> None:
-    colors = need("matplotlib.colors").LinearSegmentedColormap.from_list(
-        "discbayes", ["#ffffff", BLUE]
-    )
-    ax.imshow(
-        cells,
-        cmap=colors.with_extremes(bad=PALE),
-        vmin=0,
-        vmax=1,
-        aspect="auto",
-        interpolation="nearest",
-    )
+    kinds = need("matplotlib.colors").LinearSegmentedColormap
+    colors = kinds.from_list("discbayes", ["#ffffff", BLUE]).with_extremes(bad=PALE)
+    ax.imshow(cells, cmap=colors, vmin=0, vmax=1, aspect="auto", interpolation="nearest")
 
 
 def _label_rows(ax: Any, rows: list[str], height: float) -> None:
@@ -138,9 +129,8 @@ def _label_values(ax: Any, values: list[str], width: float) -> None:
     flat = max_width(values, POINTS) <= width - MARGIN + 1e-6
     points = POINTS if flat else min(POINTS, max(MIN_POINTS, 72 * width / LINE))
     step = 1 if flat else max(1, math.ceil(LINE * points / 72 / width - 1e-6))
-    ax.set_xticks(
-        range(0, len(values), step), values[::step], fontsize=points, rotation=0 if flat else 90
-    )
+    angle = 0 if flat else 90
+    ax.set_xticks(range(0, len(values), step), values[::step], fontsize=points, rotation=angle)
     ax.tick_params(axis="x", length=0 if step == 1 else 2)
 
 
@@ -151,16 +141,8 @@ def _write_numbers(ax: Any, cells: np.ndarray, width: float, height: float) -> N
         return
     for (row, column), share in np.ndenumerate(cells):
         if not np.isnan(share):
-            ink = "white" if share > 0.6 else BLACK
-            ax.text(
-                column,
-                row,
-                _percentage(share),
-                ha="center",
-                va="center",
-                fontsize=points,
-                color=ink,
-            )
+            style = {"fontsize": points, "color": "white" if share > 0.6 else BLACK}
+            ax.text(column, row, _percentage(share), ha="center", va="center", **style)
 
 
 def _percentage(share: float) -> str:
@@ -174,10 +156,3 @@ def _percentage(share: float) -> str:
     if share < 0.005:
         return "<.01"
     return ">.99" if share > 0.995 else f"{share:.2f}"[1:]
-
-
-def _draw_lines(ax: Any, shape: tuple[int, ...], block: int) -> None:
-    """Draw a line between classes, or values of the first parent, that have several rows."""
-    if block > 1:
-        for row in range(block, shape[0], block):
-            ax.axhline(row - 0.5, color=BLACK, linewidth=0.8)

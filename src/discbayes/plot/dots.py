@@ -51,14 +51,9 @@ def fold_dots(
         1, len(figures), figsize=size, layout="constrained", sharey=True, squeeze=False
     )
     for ax, (title, by_method) in zip(axes[0], figures.items(), strict=True):
+        limits = (bounds or {}).get(title, (-np.inf, np.inf))
         for place, method in enumerate(methods):
-            _draw_method(
-                ax,
-                place,
-                by_method[method],
-                confidence,
-                (bounds or {}).get(title, (-np.inf, np.inf)),
-            )
+            _draw_method(ax, place, by_method[method], confidence, limits)
         _scale(ax, by_method)
         ax.set_xlabel(title)
         plain(ax, "left")
@@ -78,15 +73,8 @@ def _draw_method(
     mean, half = values.mean(), half_width(values, confidence)
     ax.plot(np.clip([mean - half, mean + half], *bounds), [place, place], color=BLUE, linewidth=1.6)
     ax.plot([mean], [place], "o", color=BLUE, markersize=6)
-    ax.plot(
-        values,
-        np.full(values.size, place + 0.28),
-        "o",
-        color=GRAY,
-        alpha=0.6,
-        markersize=3,
-        markeredgewidth=0,
-    )
+    small = {"color": GRAY, "alpha": 0.6, "markersize": 3, "markeredgewidth": 0}
+    ax.plot(values, np.full(values.size, place + 0.28), "o", **small)
 
 
 def half_width(values: np.ndarray, confidence: float = 0.95) -> float:
@@ -98,9 +86,8 @@ def half_width(values: np.ndarray, confidence: float = 0.95) -> float:
     k = values.size
     if k < 2:
         return 0.0
-    return float(
-        stats.t.ppf((1 + confidence) / 2, k - 1) * values.std(ddof=1) * np.sqrt(1 / k + 1 / (k - 1))
-    )
+    error = values.std(ddof=1) * np.sqrt(1 / k + 1 / (k - 1))
+    return float(stats.t.ppf((1 + confidence) / 2, k - 1) * error)
 
 
 def _scale(ax: Any, by_method: Mapping[str, np.ndarray]) -> None:

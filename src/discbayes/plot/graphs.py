@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from discbayes._settings import is_integer
 from discbayes._text import listed, nearest_first
 from discbayes.bayesnet import BayesNet
 from discbayes.charts.network_picture import exact_strengths
@@ -97,11 +97,7 @@ def feature_position(network: BayesNet, feature: Any) -> int:
     names = network.domain.names
     if feature in names:
         return names.index(feature)
-    if (
-        isinstance(feature, (int, np.integer))
-        and not isinstance(feature, bool)
-        and 0 <= feature < len(names)
-    ):
+    if is_integer(feature, 0) and feature < len(names):
         return int(feature)
     near = ", ".join(nearest_first(str(feature), names)[:5])
     raise ValueError(f"no feature is called {feature!r}; the nearest names are {near}")
@@ -137,11 +133,7 @@ def differences(now: Graph, before: Graph) -> dict[Edge, str]:
             found[parent, child] = SAME
         elif (child, parent) in old:
             found[parent, child] = REVERSED
-    gone = [
-        (parent, child)
-        for parent, child in before.edges
-        if not {(parent, child), (child, parent)} & new
-    ]
+    gone = [edge for edge in before.edges if not {edge, edge[::-1]} & new]
     return found | dict.fromkeys(gone, REMOVED)
 
 

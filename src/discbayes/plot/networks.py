@@ -46,6 +46,7 @@ MIN_WIDTH = 4.6
 MIN_BOX = 0.5
 POINTS, LEGEND_POINTS = 9.0, 8.0  # font sizes
 THIN, THICK = 0.7, 3.2  # lines, in points
+FROM_CLASS = (ORANGE, (0, (2, 2)))  # color and dashes of an edge from the class
 CLASS_FILL = "#fbe8c8"
 ROUNDING_NATS = 1e-9  # smaller strengths are rounding errors
 LOOKS = {
@@ -120,20 +121,17 @@ class _Plot:
         self.kinds = differences(graph, other or graph)
         everywhere = all(self.kinds.get((CLASS, i)) == SAME for i in range(len(graph.names)))
         self.with_class = not everywhere if show_class == "auto" else bool(show_class)
-        self.strengths = graph.strengths(strengths)
+        known = graph.strengths(strengths)
         self.in_nats = isinstance(strengths, bool)
-        self.too_dense = self.strengths is None and strengths is True and graph.network is not None
-        between = {
-            edge: value for edge, value in (self.strengths or {}).items() if edge[0] != CLASS
-        }
-        self.strongest = max(between.values(), default=0.0)
-        self.box = max(
-            MIN_BOX,
-            *(width_in_inches(words(name), POINTS) + 0.16 for name in self._shown_names()),
-        )
-
-    def _shown_names(self) -> list[str]:
-        return [*self.graph.names, *([self.graph.target] if self.with_class else [])]
+        self.too_dense = known is None and strengths is True and graph.network is not None
+        strength = (known or {}).items()
+        self.between = {edge: value for edge, value in strength if edge[0] != CLASS}
+        self.of_class = {child: value for (parent, child), value in strength if parent == CLASS}
+        self.strongest = max(self.between.values(), default=0.0)
+        self.strongest_of_class = max(self.of_class.values(), default=0.0)
+        shown = [*graph.names, graph.target] if self.with_class else graph.names
+        widths = [width_in_inches(words(name), POINTS) for name in shown]
+        self.box = max(MIN_BOX, max(widths) + 0.16)
 
     # ---- layout
 
@@ -189,7 +187,7 @@ class _Plot:
                 self.box,
                 SIZES.box,
                 boxstyle="round,pad=0,rounding_size=0.07",
-                facecolor=CLASS_FILL if is_class else mixed(self._share_of_class(node)),
+                facecolor=CLASS_FILL if is_class else self._shade(node),
                 edgecolor=ORANGE if is_class else BLUE,
                 linestyle="-" if is_child else "--",
                 linewidth=min(1.0, self.scale),
@@ -207,17 +205,9 @@ class _Plot:
             zorder=4,
         )
 
-    def _share_of_class(self, feature: int) -> float:
-        """Return the shade of a box: the strength of the class, relative to the largest."""
-        if self.strengths is None or not self._max_of_class():
-            return 0.0
-        return self.strengths.get((CLASS, feature), 0.0) / self._max_of_class()
-
-    def _max_of_class(self) -> float:
-        return max(
-            (value for (parent, _), value in (self.strengths or {}).items() if parent == CLASS),
-            default=0.0,
-        )
+    def _shade(self, feature: int) -> tuple[float, ...]:
+        """Return the color of a box by the strength of the class, relative to the largest."""
+        return mixed(self.of_class.get(feature, 0.0) / (self.strongest_of_class or 1.0))
 
     # ---- edges
 
@@ -228,31 +218,28 @@ class _Plot:
             half = (y0 + y1) / 2
             path += [(x0, half), (x1, half), (x1, y1)]
             codes += [kinds.CURVE4] * 3
-        look = self._look(edge)
-        width = look["linewidth"]
-        head = {"arrowstyle": "-|>", "mutation_scale": (5 + 2.2 * width) * math.sqrt(self.scale)}
-        arrow = need("matplotlib.patches").FancyArrowPatch
-        ax.add_patch(
-            arrow(path=kinds(path, codes), **head, **look, zorder=1 if edge[0] == CLASS else 2)
-        )
-
-    def _look(self, edge: Edge) -> dict[str, Any]:
         color, line = LOOKS[self.kinds[edge]]
         if edge[0] == CLASS and self.kinds[edge] == SAME:
-            color, line = ORANGE, (0, (2, 2))
-        return {
-            "color": color,
-            "linestyle": line,
-            "linewidth": self._width(edge) * self.scale,
-            "alpha": 0.85,
-        }
+            color, line = FROM_CLASS
+        width = self._width(edge) * self.scale
+        arrow = need("matplotlib.patches").FancyArrowPatch(
+            path=kinds(path, codes),
+            arrowstyle="-|>",
+            mutation_scale=(5 + 2.2 * width) * math.sqrt(self.scale),
+            color=color,
+            linestyle=line,
+            linewidth=width,
+            alpha=0.85,
+            zorder=1 if edge[0] == CLASS else 2,
+        )
+        ax.add_patch(arrow)
 
     def _width(self, edge: Edge) -> float:
         if edge[0] == CLASS:
             return THIN
-        if self.strengths is None or not self.strongest or edge not in self.strengths:
-            return 1.2
-        return self._width_of(self.strengths[edge])
+        return (
+            self._width_of(self.between[edge]) if self.strongest and edge in self.between else 1.2
+        )
 
     def _width_of(self, strength: float) -> float:
         return THIN + (THICK - THIN) * min(1.0, max(0.0, strength / self.strongest))
@@ -262,60 +249,48 @@ class _Plot:
     def _notes(self) -> list[str]:
         """Return what is not drawn."""
         notes = []
-        target = words(self.graph.target)
         if not self.with_class and all(self.graph.structure.class_children):
+            target = words(self.graph.target)
             notes.append(f"{target} is a parent of every feature (edges not drawn)")
         if self.too_dense:
             notes.append("too dense for exact strengths: edges have one width")
         return notes
 
     @cached_property
-    def _entries(self) -> list[tuple[str, Any]]:
-        """Return the meaning of colors, lines and widths: texts with a line or a patch for each."""
+    def _entries(self) -> list[Any]:
+        """Return lines and patches labeled with the meaning of colors, dashes and widths."""
         line, patch = need("matplotlib.lines").Line2D, need("matplotlib.patches").Patch
         target, found = words(self.graph.target), []
+        drawn = {
+            edge: kind for edge, kind in self.kinds.items() if self.with_class or edge[0] != CLASS
+        }
         if self.is_compared:
-            used = {
-                kind for edge, kind in self.kinds.items() if self.with_class or edge[0] != CLASS
-            }
-            found += [
-                (kind, line([], [], color=color, linestyle=style, linewidth=1.6))
-                for kind, (color, style) in LOOKS.items()
-                if kind in used
-            ]
-        if self.with_class and SAME in (
-            self.kinds.get((CLASS, i)) for i in range(len(self.graph.names))
-        ):
-            found.append(
-                (
-                    f"edge from {target}",
-                    line([], [], color=ORANGE, linestyle=(0, (2, 2)), linewidth=THIN),
-                )
-            )
-        for strength in self._extreme_strengths():
-            text = f"{self._amount(strength)} between parent and child"
-            found.append((text, line([], [], color=GRAY, linewidth=self._width_of(strength))))
-        if self._max_of_class():
-            text = f"{self._amount(self._max_of_class())} that {target} adds"
-            found.append((text, patch(facecolor=SHADES[1], edgecolor=BLUE)))
+            for kind, (color, style) in LOOKS.items():
+                if kind in drawn.values():
+                    found.append(
+                        line([], [], color=color, linestyle=style, linewidth=1.6, label=kind)
+                    )
+        if any(edge[0] == CLASS and kind == SAME for edge, kind in drawn.items()):
+            color, style = FROM_CLASS
+            text = f"edge from {target}"
+            found.append(line([], [], color=color, linestyle=style, linewidth=THIN, label=text))
+        if self.strongest:
+            for strength in sorted({self.strongest, min(self.between.values())}, reverse=True):
+                text = f"{self._amount(strength)} between parent and child"
+                width = self._width_of(strength)
+                found.append(line([], [], color=GRAY, linewidth=width, label=text))
+        if self.strongest_of_class:
+            text = f"{self._amount(self.strongest_of_class)} that {target} adds"
+            found.append(patch(facecolor=SHADES[1], edgecolor=BLUE, label=text))
         if not (self.with_class or all(self.graph.structure.class_children)):
-            found.append(
-                (
-                    f"does not depend on {target}",
-                    patch(facecolor=SHADES[0], edgecolor=BLUE, linestyle="--"),
-                )
-            )
+            text = f"does not depend on {target}"
+            found.append(patch(facecolor=SHADES[0], edgecolor=BLUE, linestyle="--", label=text))
         return found
 
     def _amount(self, strength: float) -> str:
         if self.in_nats and abs(strength) < ROUNDING_NATS:
             return "0 nats"
         return f"{strength:.2g} nats" if self.in_nats else f"strength {strength:.3g}"
-
-    def _extreme_strengths(self) -> list[float]:
-        """Return the strengths of the strongest and of the weakest edge."""
-        values = [value for (parent, _), value in (self.strengths or {}).items() if parent != CLASS]
-        return sorted({max(values), min(values)}, reverse=True) if values and self.strongest else []
 
     def _legend_columns(self, width: float) -> int:
         return max(1, int(width / 3.6))
@@ -325,13 +300,12 @@ class _Plot:
         return ENTRY * lines + 0.15 if lines else 0.0
 
     def _draw_legend(self, ax: Any, width: float) -> None:
-        entries, notes = self._entries, self._notes()
-        if not entries and not notes:
+        notes = self._notes()
+        if not self._entries and not notes:
             return
         size = LEGEND_POINTS * self.scale
         legend = ax.legend(
-            [handle for _, handle in entries],
-            [text for text, _ in entries],
+            handles=self._entries,
             loc="lower center",
             frameon=False,
             ncols=self._legend_columns(width),

@@ -22,7 +22,7 @@ MAX_NAME = 40  # characters of a name in the legend
 _MAX_TITLE = 100
 
 
-def draw_chart(chart: Chart, ax: Any, has_title: bool = False, has_legend: bool = True) -> Any:
+def draw_chart(chart: Chart, ax: Any, has_title: bool = False) -> Any:
     """Draw a chart on axes, with a legend of the marks that have names."""
     right = None if chart.right is None else right_axes(ax)
     for mark in chart.marks:
@@ -34,7 +34,7 @@ def draw_chart(chart: Chart, ax: Any, has_title: bool = False, has_legend: bool 
     ax.set_ylabel(_label(chart.y))
     if has_title:
         ax.set_title(words(chart.subtitle or chart.title, _MAX_TITLE), fontsize=10)
-    if has_legend and any(map(_is_named, chart.marks)):
+    if any(map(_is_named, chart.marks)):
         ax.legend(frameon=False, fontsize=9, loc="best")
     if chart.right is None or right is None:
         return plain(ax)

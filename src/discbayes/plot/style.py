@@ -101,9 +101,9 @@ def legend_text(text: Any, max_length: int = LONGEST) -> str:
     return shown if shown and not shown.startswith("_") else f" {shown}"
 
 
-def mixed(share: float, ends: Sequence[str] = SHADES) -> tuple[float, ...]:
-    """Return a color between two."""
-    low, high = map(need("matplotlib.colors").to_rgb, ends)
+def mixed(share: float) -> tuple[float, ...]:
+    """Return a color between the two shades."""
+    low, high = map(need("matplotlib.colors").to_rgb, SHADES)
     return tuple(a + (b - a) * share for a, b in zip(low, high, strict=True))
 
 

@@ -43,6 +43,11 @@ class Setup:
     categorical: Any
     seed: int
 
+    @property
+    def n_folds(self) -> int:
+        """The number of folds."""
+        return int(self.folds.max()) + 1
+
     def split(self, fold: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the training and the test rows of a fold."""
         return np.flatnonzero(self.folds != fold), np.flatnonzero(self.folds == fold)

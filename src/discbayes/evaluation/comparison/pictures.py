@@ -21,22 +21,14 @@ N_BINS = 10
 
 def pictures(found: Comparison) -> list[Picture]:
     """Return the plots of the page of a comparison."""
-    drawn = [
-        Picture(
-            "dots",
-            "Accuracy and log loss: the folds, and their mean with its 95 % interval, which takes"
-            " account of training rows that folds share (Nadeau and Bengio 2003)",
-            lambda: _dots(found),
-        )
-    ]
+    title = (
+        "Accuracy and log loss: the folds, and their mean with its 95 % interval, which takes"
+        " account of training rows that folds share (Nadeau and Bengio 2003)"
+    )
+    drawn = [Picture("dots", title, lambda: _dots(found))]
     if found.missing:
-        drawn.append(
-            Picture(
-                "missing",
-                "Accuracy with cells of the test rows missing at random",
-                lambda: _curves(found),
-            )
-        )
+        title = "Accuracy with cells of the test rows missing at random"
+        drawn.append(Picture("missing", title, lambda: _curves(found)))
     kept = _posteriors(found)
     if kept:
         title = (
@@ -48,16 +40,10 @@ def pictures(found: Comparison) -> list[Picture]:
 
 
 def _dots(found: Comparison) -> Any:
-    named = {"accuracy, %": ("accuracy", 100.0), "log loss": ("log_loss", 1.0)}
-    figures = {
-        title: {
-            short_name(method): scale * found.figures(metric, method) for method in found.ranked
-        }
-        for title, (metric, scale) in named.items()
-    }
-    return leaf("plot").fold_dots(
-        figures, bounds={"accuracy, %": (0, 100), "log loss": (0, np.inf)}
-    )
+    accuracies = {short_name(m): 100 * found.figures("accuracy", m) for m in found.ranked}
+    losses = {short_name(m): found.figures("log_loss", m) for m in found.ranked}
+    bounds = {"accuracy, %": (0, 100), "log loss": (0, np.inf)}
+    return leaf("plot").fold_dots({"accuracy, %": accuracies, "log loss": losses}, bounds=bounds)
 
 
 def _curves(found: Comparison) -> Any:
@@ -77,28 +63,23 @@ def _posteriors(found: Comparison) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Return the held-out posteriors and classes of the best methods."""
     kept = {}
     for method in found.ranked:
-        rows = ~np.isnan(found.posteriors[method][:, 0])
+        posterior = found.posteriors[method].astype(np.float64)
+        rows = ~np.isnan(posterior[:, 0])
         if rows.any():
-            kept[short_name(method)] = (
-                found.posteriors[method][rows].astype(np.float64),
-                found.codes[rows],
-            )
+            kept[short_name(method)] = posterior[rows], found.codes[rows]
     return dict(list(kept.items())[:MAX_DIAGRAMS])
 
 
 def _reliability(found: Comparison, kept: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> Any:
     across = min(ACROSS, len(kept))
     down = -(-len(kept) // across)
-    size = (3.1 * across, 3.0 * down)
-    figure, axes = need("matplotlib.pyplot").subplots(
-        down, across, figsize=size, layout="constrained", squeeze=False
-    )
+    pyplot, size = need("matplotlib.pyplot"), (3.1 * across, 3.0 * down)
+    figure, axes = pyplot.subplots(down, across, figsize=size, layout="constrained", squeeze=False)
     for ax, (method, (shares, codes)) in zip(axes.flat, kept.items(), strict=False):
         leaf("plot").reliability_diagram(shares, codes, n_bins=N_BINS, ax=ax)
         ax.get_legend().remove()
         ax.set_title(method, fontsize=10)
-        ax.set_xlabel("")
-        ax.set_ylabel("")
+        ax.set(xlabel="", ylabel="")
     for ax in axes.flat[len(kept) :]:
         ax.set_visible(False)
     figure.supxlabel("probability of the most probable class", fontsize=10)

@@ -20,7 +20,7 @@ from discbayes.evaluation.comparison.pictures import pictures
 from discbayes.evaluation.judging import FIGURES, SIZES, message_kind
 from discbayes.evaluation.machine import provenance
 from discbayes.evaluation.method_names import BASELINES, RECIPES, SORTS, method_name, short_name
-from discbayes.evaluation.result_blocks import Block, Picture, ResultTable, Text, as_html, as_text
+from discbayes.evaluation.result_blocks import Block, ResultTable, Text, as_html, as_text
 from discbayes.evaluation.result_page import page
 from discbayes.evaluation.result_store import Result
 from discbayes.evaluation.statistics import paired_t
@@ -212,19 +212,15 @@ class Comparison:
         >>> found.marks("log_loss")["lr"]
         '*'
         """
-        complete = {
-            m: self.figures(metric, m)
-            for m in self.ranked
-            if not np.isnan(self.figures(metric, m)).any()
-        }
+        figures = {method: self.figures(metric, method) for method in self.ranked}
+        complete = {m: values for m, values in figures.items() if not np.isnan(values).any()}
         if not complete:
             return dict.fromkeys(self.methods, NEITHER)
         sign = -1.0 if _is_loss(metric) else 1.0
         best = max(complete, key=lambda method: sign * complete[method].mean())
-        return {method: self._mark(metric, method, complete[best], sign) for method in self.methods}
+        return {m: self._mark(figures[m], complete[best], sign) for m in self.methods}
 
-    def _mark(self, metric: str, method: str, best: np.ndarray, sign: float) -> str:
-        values = self.figures(metric, method)
+    def _mark(self, values: np.ndarray, best: np.ndarray, sign: float) -> str:
         both = ~np.isnan(values)
         if both.all() and sign * (best.mean() - values.mean()) <= SAME:
             return BEST
@@ -261,12 +257,9 @@ class Comparison:
         for result in self.results:
             if result.recipe == method and result.note:
                 messages.setdefault(message_kind(result.note), []).append(result.note)
+        some = f"of {self.n_folds} folds"
         return "; ".join(
-            (
-                texts[0]
-                if len(texts) == self.n_folds
-                else f"{texts[0]} ({len(texts)} of {self.n_folds} folds)"
-            )
+            texts[0] if len(texts) == self.n_folds else f"{texts[0]} ({len(texts)} {some})"
             for texts in messages.values()
         )
 
@@ -293,15 +286,13 @@ class Comparison:
         >>> len(found.rows())
         6
         """
-        names = {"fold": "fold", "recipe": "method"}
         columns = {
-            name: np.array([getattr(r, key) for r in self.results]) for key, name in names.items()
+            "fold": np.array([r.fold for r in self.results]),
+            "method": np.array([r.recipe for r in self.results], dtype=object),
+            **{m: np.array([r[m] for r in self.results]) for m in metrics_of(self.missing)},
+            "note": np.array([r.note for r in self.results], dtype=object),
         }
-        columns |= {m: np.array([r[m] for r in self.results]) for m in metrics_of(self.missing)}
-        notes = np.array([r.note for r in self.results], dtype=object)
-        return make_frame(
-            {**columns, "method": columns["method"].astype(object), "note": notes}, library
-        )
+        return make_frame(columns, library)
 
     def summary(self, library: bool | str = "auto") -> Any:
         """Return means and standard deviations as a frame: a row for each method, best first.
@@ -324,20 +315,18 @@ class Comparison:
         >>> found.summary()["method"].to_list()
         ['lr', 'NB-MAP']
         """
-        return make_frame(
-            {name: np.array(values) for name, values in self._summary().items()}, library
-        )
+        columns = {name: np.array(values) for name, values in self._summary().items()}
+        return make_frame(columns, library)
 
     def _summary(self) -> dict[str, list[Any]]:
         columns: dict[str, list[Any]] = {"method": self.ranked}
         for metric in metrics_of(self.missing):
             columns[metric] = [self.mean(metric, method) for method in self.ranked]
             columns[f"{metric}_sd"] = [self.deviation(metric, method) for method in self.ranked]
+        words = {BEST: "best", WORSE: "worse", NEITHER: ""}
         for metric in FIGURES:
             marks = self.marks(metric)
-            columns[f"{metric}_mark"] = [
-                {BEST: "best", WORSE: "worse", NEITHER: ""}[marks[method]] for method in self.ranked
-            ]
+            columns[f"{metric}_mark"] = [words[marks[method]] for method in self.ranked]
         columns["note"] = [self.note(method) for method in self.ranked]
         return columns
 
@@ -390,13 +379,12 @@ class Comparison:
         >>> found.blocks()[0].text
         '# iris: methods side by side'
         """
-        drawn: list[Picture] = pictures(self)
-        return [
-            Text(f"# {self.name}: methods side by side"),
-            Text(self._what()),
-            *self.tables(),
-            *drawn,
-        ]
+        title = Text(f"# {self._title}")
+        return [title, Text(self._what()), *self.tables(), *pictures(self)]
+
+    @property
+    def _title(self) -> str:
+        return f"{self.name}: methods side by side"
 
     def _what(self) -> str:
         return (
@@ -408,30 +396,24 @@ class Comparison:
 
     def _table(self) -> ResultTable:
         marks = {metric: self.marks(metric) for metric in FIGURES}
-        rows = [
-            [
-                *self._labels(method),
-                *(self._cell(m, method, marks.get(m, {}).get(method, "")) for m in TITLES),
-            ]
-            for method in self.ranked
-        ]
+        rows = []
+        for method in self.ranked:
+            cells = [self._cell(m, method, marks.get(m, {}).get(method, "")) for m in TITLES]
+            rows.append([*self._labels(method), *cells])
         return _with_best("", ["method", "tag", *TITLES.values()], rows, self._legend())
 
     def _missing_table(self, metric: str) -> ResultTable:
         """Return a metric with more and more cells of the test rows missing."""
         keys = [metric, *(f"{metric}@{share}" for share in self.missing)]
         marks = {key: self.marks(key) for key in keys}
-        rows = [
-            [
-                *self._labels(method),
-                *(f"{_short(metric, self.mean(key, method))}{marks[key][method]}" for key in keys),
-            ]
-            for method in self.ranked
-        ]
+        rows = []
+        for method in self.ranked:
+            means = {key: _short(metric, self.mean(key, method)) for key in keys}
+            cells = [f"{mean}{marks[key][method]}" for key, mean in means.items()]
+            rows.append([*self._labels(method), *cells])
         header = ["method", "tag", "complete", *(f"{share} %" for share in self.missing)]
-        return _with_best(
-            f"{TITLES[metric]} with cells of the test rows missing at random", header, rows, ""
-        )
+        title = f"{TITLES[metric]} with cells of the test rows missing at random"
+        return _with_best(title, header, rows, "")
 
     def _labels(self, method: str) -> list[str]:
         """Return the name of a method, marked if it learned from a sample, and its tag."""
@@ -439,12 +421,8 @@ class Comparison:
         return [f"{name} {SAMPLED}" if self._is_sampled(method) else name, method]
 
     def _is_sampled(self, method: str) -> bool:
-        sizes = {
-            result["n_train"] + result["n_test"]
-            for result in self.results
-            if result.recipe == method
-        }
-        return any(size < self.codes.size for size in sizes)
+        sizes = self.figures("n_train", method) + self.figures("n_test", method)
+        return bool((sizes < self.codes.size).any())
 
     def _cell(self, metric: str, method: str, mark: str) -> str:
         mean = self.mean(metric, method)
@@ -461,10 +439,8 @@ class Comparison:
             " corrected for the number of methods). ECE: expected calibration error."
         )
         if any(map(self._is_sampled, self.methods)):
-            text += (
-                f" {SAMPLED} learned from a sample of at most {max(MAX_ROWS.values()):,} training"
-                " rows."
-            )
+            most = f"{max(MAX_ROWS.values()):,}"
+            text += f" {SAMPLED} learned from a sample of at most {most} training rows."
         words = {**RECIPES, **BASELINES}
         explained = "; ".join(
             f"{short_name(method)}: {words[method]}" for method in self.methods if method in words
@@ -497,8 +473,7 @@ class Comparison:
             [list(columns), *zip(*columns.values(), strict=True)]
         )
         replace_file(table, text.getvalue())
-        title = f"{self.name}: methods side by side"
-        replace_file(html, page(title, self.blocks(), f"{provenance()}."))
+        replace_file(html, page(self._title, self.blocks(), f"{provenance()}."))
 
     @property
     def failed(self) -> list[str]:

@@ -123,8 +123,9 @@ def compare(
     with _place(folder) as place:
         _open_folder(place, settings, fresh)
         store = Store(place / ROWS, metrics_of(setup.missing))
-        _run(place, store, setup, settings, methods, n_jobs, progress)
-        found = _gather(place, store, setup, settings, methods, sort)
+        with _tasks(place, setup, settings, methods) as tasks:
+            run_tasks(tasks, store, n_jobs, progress, _figures)
+        found = _gather(place, store, name, setup, methods, sort)
     if folder is not None:
         found.write(Path(folder) / TABLE, Path(folder) / PAGE)
     return found
@@ -146,12 +147,7 @@ def check_methods(recipes: Sequence[str], baselines: Sequence[str]) -> tuple[str
 
 
 def make_setup(
-    X: Any,
-    y: Any,
-    cv: int = 5,
-    missing: Sequence[int] = (),
-    categorical: Any = "auto",
-    seed: int = 0,
+    X: Any, y: Any, cv: int, missing: Sequence[int], categorical: Any = "auto", seed: int = 0
 ) -> Setup:
     """Check the arguments, and return the table, the folds and the missing percentages."""
     table = read_table(X)
@@ -185,7 +181,7 @@ def describe(name: str, setup: Setup) -> dict[str, Any]:
         "rows": setup.table.n_rows,
         "columns": len(setup.table.names),
         "classes": setup.classes.size,
-        "folds": int(setup.folds.max()) + 1,
+        "folds": setup.n_folds,
         "missing": list(setup.missing),
         "categorical": repr(setup.categorical),
         "seed": setup.seed,
@@ -247,14 +243,10 @@ def _refuse_other(folder: Path, there: dict[str, Any], settings: dict[str, Any])
     differing = [key for key in settings if there.get(key) != settings[key]]
     if not differing:
         return
-    if differing == ["fingerprint"]:
+    told = [key for key in differing if key != "fingerprint"]
+    reason = ", ".join(f"{key} {there.get(key)!r}, not {settings[key]!r}" for key in told)
+    if not told:
         reason = "the same columns with other values"
-    else:
-        reason = ", ".join(
-            f"{key} {there.get(key)!r}, not {settings[key]!r}"
-            for key in differing
-            if key != "fingerprint"
-        )
     raise ValueError(
         f"{folder} holds another comparison ({reason}): choose another folder, or start again"
         " (fresh=True, --fresh), which removes its results"
@@ -264,16 +256,11 @@ def _refuse_other(folder: Path, there: dict[str, Any], settings: dict[str, Any])
 # ---- running
 
 
-def _run(
-    folder: Path,
-    store: Store,
-    setup: Setup,
-    settings: dict[str, Any],
-    methods: Sequence[str],
-    n_jobs: int | None,
-    progress: Progress | None,
-) -> None:
-    """Run the cells that are not stored yet, fold by fold."""
+@contextmanager
+def _tasks(
+    folder: Path, setup: Setup, settings: dict[str, Any], methods: Sequence[str]
+) -> Iterator[list[Task]]:
+    """Yield the cells, fold by fold, with the rows in a file that all processes read."""
     with TemporaryDirectory(prefix=DATA, dir=folder, ignore_cleanup_errors=True) as temporary:
         path = Path(temporary) / "setup"
         joblib.dump(setup, path)
@@ -282,13 +269,12 @@ def _run(
             "fingerprint": settings["fingerprint"],
             "posterior": str((folder / POSTERIOR).absolute()),
         }
-        tasks = [
-            Task(settings["data"], fold, (method,), setup.seed, run_cell, options)
-            for fold in range(settings["folds"])
-            for method in methods
-        ]
         try:
-            run_tasks(tasks, store, n_jobs, progress, _figures)
+            yield [
+                Task(settings["data"], fold, (method,), setup.seed, run_cell, options)
+                for fold in range(settings["folds"])
+                for method in methods
+            ]
         finally:
             load_setup.cache_clear()  # or the file stays mapped
 
@@ -300,12 +286,7 @@ def _figures(result: Result) -> str:
 
 
 def _gather(
-    folder: Path,
-    store: Store,
-    setup: Setup,
-    settings: dict[str, Any],
-    methods: Sequence[str],
-    sort: str,
+    folder: Path, store: Store, name: str, setup: Setup, methods: Sequence[str], sort: str
 ) -> Comparison:
     """Collect the stored results of these methods."""
     posteriors = {
@@ -316,19 +297,18 @@ def _gather(
     for result in results:
         path = posterior_file(folder / POSTERIOR, result.fold, result.recipe)
         if result.measured and path.exists():
-            posteriors[result.recipe][setup.folds == result.fold] = np.load(
-                path, allow_pickle=False
-            )
+            rows = setup.folds == result.fold
+            posteriors[result.recipe][rows] = np.load(path, allow_pickle=False)
     order = {method: place for place, method in enumerate(methods)}
     return Comparison(
-        name=settings["data"],
+        name=name,
         methods=tuple(methods),
         results=tuple(sorted(results, key=lambda result: (result.fold, order[result.recipe]))),
         posteriors=posteriors,
         codes=np.searchsorted(setup.classes, setup.y),
         classes=setup.classes,
-        n_features=settings["columns"],
-        n_folds=settings["folds"],
+        n_features=len(setup.table.names),
+        n_folds=setup.n_folds,
         missing=setup.missing,
         seed=setup.seed,
         sort=sort,
