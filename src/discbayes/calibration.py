@@ -53,12 +53,7 @@ class Calibration(ABC):
     keeps_order: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        shares = self.class_shares
-        if (
-            shares.ndim != 1
-            or not ((shares >= 0) & (shares <= 1.001)).all()
-            or not np.isclose(shares.sum(), 1.0)
-        ):
+        if self.class_shares.ndim != 1 or not _sums_to_one(self.class_shares):
             raise ValueError(
                 "the class shares of a calibration must be probabilities that sum to 1"
             )
@@ -99,6 +94,11 @@ class Calibration(ABC):
         change = np.full(kept.size, -np.inf)
         change[kept] = log_prior[kept] - np.log(self.class_shares[kept])
         return normalized(possible_rows(posterior + change, np.exp(log_prior)))
+
+
+def _sums_to_one(shares: np.ndarray) -> bool:
+    """Return whether numbers are probabilities of one distribution; NaN is none."""
+    return bool((shares >= 0).all() and np.isclose(shares.sum(), 1.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,11 +178,7 @@ class Isotonic(Calibration):
                     "the log-odds of an isotonic calibration must be finite (at most"
                     f" ±{_FARTHEST:g}) and rise"
                 )
-            if (
-                not (values >= 0).all()
-                or not (values <= 1).all()
-                or not (np.diff(values) >= 0).all()
-            ):
+            if not (values[0] >= 0 and values[-1] <= 1 and (np.diff(values) >= 0).all()):
                 raise ValueError(
                     "the values of an isotonic calibration must be probabilities that do not fall"
                 )
@@ -440,11 +436,10 @@ class CalibratedPosterior:
 
         The log-joint is cheaper, and is taken where it has the order of the posterior.
         """
-        if self.calibration is not None and (
-            self.log_prior is not None or not self.calibration.keeps_order
-        ):
-            return self.log_posterior_of(log_joint)
-        return possible_rows(log_joint, self._scored_network.prior)
+        calibration = self.calibration
+        if calibration is None or (self.log_prior is None and calibration.keeps_order):
+            return possible_rows(log_joint, self._scored_network.prior)
+        return self.log_posterior_of(log_joint)
 
     @cached_property
     def _scored_network(self) -> BayesNet:
@@ -464,7 +459,7 @@ def log_prior_of(prior: Sequence[float], n_classes: int) -> np.ndarray:
         ) from None
     if share.shape != (n_classes,):
         raise ValueError(f"class_prior has {share.size} entries for {n_classes} classes")
-    if not np.isfinite(share).all() or (share < 0).any() or not np.isclose(share.sum(), 1.0):
+    if not _sums_to_one(share):
         raise ValueError(f"class_prior={prior!r} must be probabilities that sum to 1")
     with np.errstate(divide="ignore"):
         return np.log(share / share.sum())

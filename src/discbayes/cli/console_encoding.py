@@ -15,12 +15,15 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from html.entities import codepoint2name
 from typing import Any
 
 from discbayes._text import visible
 from discbayes.cli.console import STANDARD_INPUT, UserError
 
 ASCII_SPELLINGS = {
+    # small Greek letters by their names in HTML
+    **{chr(code): name for code, name in codepoint2name.items() if "α" <= chr(code) <= "ω"},
     "−": "-",
     "–": "-",
     "…": "...",
@@ -34,16 +37,6 @@ ASCII_SPELLINGS = {
     "·": "*",
     "∞": "inf",
     "²": "^2",
-    "α": "alpha",
-    "β": "beta",
-    "γ": "gamma",
-    "ε": "epsilon",
-    "η": "eta",
-    "θ": "theta",
-    "κ": "kappa",
-    "λ": "lambda",
-    "ν": "nu",
-    "ω": "omega",
     "Σ": "sum",
 }
 _HANDLER = "discbayes.ascii"

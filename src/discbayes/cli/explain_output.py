@@ -81,31 +81,27 @@ class Explained:
         found = self.explanation
         chosen = found.class_of(row, self.label)
         labels = [plain(label) for label in found.labels.tolist()]
+        names, known = np.array(found.names, dtype=object), found.known[row]
         contributions = [
             {
-                "column": found.names[i],
+                "column": names[i],
                 "value": found.values[row, i],
                 "contribution": found.contributions[row, i, chosen],
-                "given": [found.names[j] for j in found.given(row, i)],
+                "given": names[list(found.given(row, i))].tolist(),
             }
             for i in found.order
-            if found.known[row, i]
-        ]
-        unknown = [
-            name for name, known in zip(found.names, found.known[row], strict=True) if not known
+            if known[i]
         ]
         data = {
             "row": self.numbers[row],
             "decision": labels[found.decisions[row]],
-            "posterior": {
-                str(label): float(p) for label, p in zip(labels, found.posterior[row], strict=True)
-            },
+            "posterior": dict(zip(map(str, labels), found.posterior[row].tolist(), strict=True)),
             "class": labels[chosen],
             "against": None if found.against is None else labels[found.against],
             "base": found.base[chosen],
             "contributions": contributions,
             "log_odds": found.log_odds[row, chosen],
-            "unknown": unknown,
+            "unknown": names[~known].tolist(),
         }
         if self.changes is not None:
             data["counterfactual"] = _counterfactual_data(self.changes[row])
@@ -134,15 +130,10 @@ def _counterfactual_data(change: Counterfactual) -> dict[str, Any]:
 
 
 def _changes(change: Counterfactual) -> list[dict[str, Any]]:
-    pairs = zip(change.changes, change.numbers, strict=True)
+    nearest = [None if number is None else number[1] for number in change.numbers]
     return [
-        {
-            "column": name,
-            "from": before,
-            "to": after,
-            "nearest": None if number is None else number[1],
-        }
-        for (name, before, after), number in pairs
+        {"column": name, "from": before, "to": after, "nearest": near}
+        for (name, before, after), near in zip(change.changes, nearest, strict=True)
     ]
 
 

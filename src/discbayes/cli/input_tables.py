@@ -261,10 +261,7 @@ def matcher(known: Sequence[str]) -> Callable[[str], str]:
 def matched(column: Any, known: Sequence[str]) -> Any:
     """Return a column of text in the spelling of the known labels."""
     match = matcher(known)
-    return _mapped(
-        column,
-        lambda levels: [None if text is None else match(text) for text in levels.to_pylist()],
-    )
+    return _mapped(column, lambda text: None if text is None else match(text))
 
 
 def as_text(table: Any, names: Collection[str]) -> Any:
@@ -281,7 +278,8 @@ def _text_column(column: Any, name: str) -> Any:
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if pa.types.is_boolean(column.type) or pa.types.is_floating(column.type):
-        return _mapped(column, _printed)
+        # as Python prints them; NaN is missing
+        return _mapped(column, lambda value: str(value) if value == value else None)
     try:
         return column.cast(pa.string())
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid) as error:
@@ -290,18 +288,11 @@ def _text_column(column: Any, name: str) -> Any:
         ) from error
 
 
-def _printed(levels: Any) -> list[str | None]:
-    """Return booleans and floats as Python prints them; NaN is missing."""
-    return [
-        str(value) if value == value else None for value in levels.to_numpy(zero_copy_only=False)
-    ]
-
-
-def _mapped(column: Any, texts: Callable[[Any], list[str | None]]) -> Any:
+def _mapped(column: Any, text_of: Callable[[Any], str | None]) -> Any:
     """Return a column of the texts that a function gives for its distinct values."""
-    pa = need("pyarrow")
-    chunks = [chunk.dictionary_encode() for chunk in column.chunks]
-    written = [
-        pa.array(texts(chunk.dictionary), pa.string()).take(chunk.indices) for chunk in chunks
-    ]
-    return pa.chunked_array(written, pa.string())
+    pa, parts = need("pyarrow"), []
+    for chunk in column.chunks:
+        coded = chunk.dictionary_encode()
+        texts = pa.array(map(text_of, coded.dictionary.to_numpy(zero_copy_only=False)), pa.string())
+        parts.append(texts.take(coded.indices))
+    return pa.chunked_array(parts, pa.string())

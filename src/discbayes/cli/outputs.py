@@ -67,10 +67,8 @@ def _refuse_overwriting(target: Path, given: str) -> None:
 
 def _is_in(target: Path, folder: Path) -> bool:
     """Return whether a file is, or would be, in a folder; links are followed too."""
-    return any(
-        os.path.samefile(parent, folder)
-        for parent in {target.parent, Path(os.path.realpath(target)).parent}
-    )
+    parents = {target.parent, Path(os.path.realpath(target)).parent}
+    return any(os.path.samefile(parent, folder) for parent in parents)
 
 
 # ---- writing
@@ -149,11 +147,8 @@ def _csv_parts(
 
 def _csv_bytes(table: Any, delimiter: str, style: str, header: bool) -> bytes:
     csv, sink = need("pyarrow.csv"), io.BytesIO()
-    csv.write_csv(
-        table,
-        sink,
-        csv.WriteOptions(include_header=header, delimiter=delimiter, quoting_style=style),
-    )
+    form = csv.WriteOptions(include_header=header, delimiter=delimiter, quoting_style=style)
+    csv.write_csv(table, sink, form)
     return sink.getvalue()
 
 
@@ -166,6 +161,5 @@ def _quoting(table: Any, texts: Sequence[str] | None, delimiter: str) -> str:
             return "needed"
         return "none"
     special = {delimiter, '"', "\n", "\r"}
-    return (
-        "needed" if any(special & set(text) for text in (*table.column_names, *texts)) else "none"
-    )
+    special_texts = any(special & set(text) for text in (*table.column_names, *texts))
+    return "needed" if special_texts else "none"

@@ -13,6 +13,7 @@ import math
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -200,12 +201,8 @@ def _understood(case: Case, variable: Variable) -> str:
     return shortened(texts[code], MAX_NAME + MAX_VALUE)
 
 
-def _name(name: str) -> str:
-    return shortened(name, MAX_NAME)
-
-
-def _value(label: str) -> str:
-    return shortened(label, MAX_VALUE)
+_name = partial(shortened, width=MAX_NAME)
+_value = partial(shortened, width=MAX_VALUE)
 
 
 def class_probabilities(case: Case) -> str:

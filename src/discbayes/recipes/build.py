@@ -100,15 +100,14 @@ def _place(parsed: Recipe, made: BayesNetClassifier, name: str) -> str:
 
 
 def _unknown(parsed: Recipe, name: str, own: list[str], known: Mapping[str, list[str]]) -> str:
-    learners = {
-        part: ", ".join(nearest_first(name, names)) or "nothing" for part, names in known.items()
-    }
+    taken = {"the classifier": own}
+    taken |= {getattr(parsed, f"{part}_tag"): names for part, names in known.items()}
     listed = "; ".join(
-        f"{getattr(parsed, f'{part}_tag')} takes {names}" for part, names in learners.items()
+        f"{what} takes {', '.join(nearest_first(name, names)) or 'nothing'}"
+        for what, names in taken.items()
     )
     return (
-        f"{name!r} is not an option of {parsed.tag}: the classifier takes"
-        f" {', '.join(nearest_first(name, own))}; {listed}; and cv is the number of folds, where"
+        f"{name!r} is not an option of {parsed.tag}: {listed}; and cv is the number of folds, where"
         " there are some"
     )
 

@@ -71,6 +71,8 @@ _P10_ORDERS = {
     "TAN-OMISP-CR": "order by I(X;C|one earlier), parents by CR",
     "TAN-OCR-CR": "order by CR, parents by CR",
 }
+_P10_RANDOM = {"2-tree-RO-CR": "random order, 2 parents by 5-fold CR"}
+_P10_REFINED = {"TAN-OMI-CR-Ext": "order by I(X;C|earlier), parents by CR, refined"}
 _P12 = {
     "NB": "no edges",
     "TAN-ST-CMI": "tree by I(Xi;Xj|C)",
@@ -119,27 +121,15 @@ def _named(
     """Yield every structure with each of the parameters."""
     for structure, search in structures.items():
         for tag in parameters:
-            yield NamedRecipe(
-                f"{structure}-{tag}".rstrip("-"), paper, section, f"{search}; {_PARAMETERS[tag]}"
-            )
+            name, description = f"{structure}-{tag}".rstrip("-"), f"{search}; {_PARAMETERS[tag]}"
+            yield NamedRecipe(name, paper, section, description)
 
 
 NAMED = (
     *_named("P10", "Tables 1, 7, 9", _P10, "ML", "CL"),
     *_named("P10", "Tables 1, 8", {"TAN-RO-CR": "random order, parents by CR"}, "ML"),
-    *_named(
-        "P10",
-        "Tables 1, 10",
-        {"2-tree-RO-CR": "random order, 2 parents by 5-fold CR"},
-        "ML",
-    ),
-    *_named(
-        "P10",
-        "Table 5",
-        {"TAN-OMI-CR-Ext": "order by I(X;C|earlier), parents by CR, refined"},
-        "ML",
-        "CL",
-    ),
+    *_named("P10", "Tables 1, 10", _P10_RANDOM, "ML"),
+    *_named("P10", "Table 5", _P10_REFINED, "ML", "CL"),
     *_named("P10", "Tables 11-13", _P10_ORDERS, "ML"),
     *_named("P10", "6.3, Figs. 7-9", _P10_CL, "ML"),
     *_named("P12", "Tables 1, 2", _P12, "ML", "MM"),

@@ -104,17 +104,14 @@ def _recipe(structure: StructureWords, parameters: str, calibrated: list[str]) -
     """Return the recipe of canonical words."""
     tag = "+".join((f"{structure.tag}-{parameters}", *calibrated))
     options = {"calibrate": CALIBRATIONS[calibrated[0]]} if calibrated else {}
-    learner = LEARNERS[parameters]()
-    return Recipe(
-        tag, structure.tag, parameters, structure.learner, learner, MappingProxyType(options)
-    )
+    learners = structure.learner, LEARNERS[parameters]()
+    return Recipe(tag, structure.tag, parameters, *learners, MappingProxyType(options))
 
 
 def _refuse(tag: str, structure: str | None = None) -> NoReturn:
     followed = [f"{structure}-{parameters}" for parameters in LEARNERS] if structure else []
-    near = nearest_first(
-        tag, dict.fromkeys([*(named.tag for named in NAMED), *structure_tags(), *followed])
-    )
+    known = dict.fromkeys([*(named.tag for named in NAMED), *structure_tags(), *followed])
+    near = nearest_first(tag, known)
     text = f"{tag!r} is not a recipe; the nearest are {', '.join(near[:N_SHOWN])}"
     if structure is not None:
         text += (

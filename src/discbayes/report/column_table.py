@@ -42,12 +42,10 @@ def columns_html(clf: BayesNetClassifier) -> str:
     """Return the section on columns and settings."""
     domain, structure = clf.network_.domain, clf.structure_
     is_mixed = not all(structure.class_children)
-    rows = [
-        _column(variable, [domain.names[p] for p in parents], child if is_mixed else None)
-        for variable, parents, child in zip(
-            domain.features, structure.parents, structure.class_children, strict=True
-        )
-    ]
+    rows = []
+    for i, variable in enumerate(domain.features):
+        parents = [domain.names[p] for p in structure.parents[i]]
+        rows.append(_column(variable, parents, structure.class_children[i] if is_mixed else None))
     header = ["column", "kind", "values", "which", "parents"]
     note = "The class is a parent of every column."
     if is_mixed:

@@ -108,12 +108,10 @@ def missing_charts(curve: MissingCurve, baseline: float, n_given: int) -> list[s
     loss_chart = Chart(
         "Log loss with missing values", chart.x, loss_axis, (Line(xs, curve.losses),)
     )
+    same = "The same rows, from which the same features are removed."
     return [
         chart_html(_with_values(chart, "Accuracy", accuracies), caption),
-        chart_html(
-            _with_values(loss_chart, "Log loss", losses),
-            "The same rows, from which the same features are removed.",
-        ),
+        chart_html(_with_values(loss_chart, "Log loss", losses), same),
     ]
 
 

@@ -127,6 +127,11 @@ def _document(classifier: BayesNetClassifier, sections: dict[str, tuple[str, str
     style = asset("page.css") + "\n" + asset("sections.css")
     script = asset("engine.js") + "\n" + asset("page.js")
     title = f"{shortened(domain.target.name, _MAX_TITLE)}: Bayesian network classifier"
+    links = content = ""
+    for key, (name, html) in sections.items():
+        links += f'<li><a href="#{key}">{name}</a></li>'
+        heading = f'<h2 id="{key}-title">{name}</h2>'
+        content += f'<section id="{key}" aria-labelledby="{key}-title">{heading}{html}</section>\n'
     return Template(asset("report.html")).substitute(
         policy=_policy(script, style),
         version=escaped(__version__),
@@ -134,15 +139,9 @@ def _document(classifier: BayesNetClassifier, sections: dict[str, tuple[str, str
         icon=_ICON,
         style=style,
         summary=summary_html(classifier),
-        links="".join(
-            f'<li><a href="#{key}">{name}</a></li>' for key, (name, _) in sections.items()
-        ),
+        links=links,
         size=' class="large"' if len(domain.features) >= _MIN_LARGE else "",
-        sections="".join(
-            f'<section id="{key}" aria-labelledby="{key}-title"><h2 id="{key}-title">{name}</h2>'
-            f"{content}</section>\n"
-            for key, (name, content) in sections.items()
-        ),
+        sections=content,
         model=_json(payload(classifier)),
         script=script,
     )

@@ -46,16 +46,13 @@ def summary_html(classifier: BayesNetClassifier) -> str:
     """Return the title, one sentence and a few facts."""
     network = classifier.network_
     domain = network.domain
+    structure = _how(classifier.structure, _STRUCTURES)
+    parameters = _how(classifier.parameters, _PARAMETERS)
+    n_edges = count_of(network.structure.n_edges, "edge")
     facts = {
         "Features": _features(domain),
-        "Structure": (
-            f"{_how(classifier.structure, _STRUCTURES)},"
-            f" {count_of(network.structure.n_edges, 'edge')}{_left_out(classifier)}"
-        ),
-        "Parameters": (
-            f"{_how(classifier.parameters, _PARAMETERS)},"
-            f" {count_of(network.n_parameters, 'free parameter')}"
-        ),
+        "Structure": f"{structure}, {n_edges}{_left_out(classifier)}",
+        "Parameters": f"{parameters}, {count_of(network.n_parameters, 'free parameter')}",
         "Calibration": _calibration(classifier.calibration_),
     }
     listed = definitions_html("facts", ((name, escaped(text)) for name, text in facts.items()))

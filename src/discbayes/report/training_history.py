@@ -118,16 +118,10 @@ def _annealing(stage: Stage) -> tuple[str, str]:
     """Show the best score of each run of annealing, as the temperature falls."""
     ranked = sorted(stage.runs(), key=lambda run: -np.nan_to_num(run.scores[-1], nan=-np.inf))
     best = aligned([run.scores[-1] for run in ranked[:MAX_STEPS]])
-    rows = [
-        (
-            str(rank),
-            f"{len(run.steps):,}",
-            f"{sum(_whole(step.get('evaluations')) for step in run.steps):,}",
-            f"{sum(_whole(step.get('accepted')) for step in run.steps):,}",
-            score,
-        )
-        for rank, (run, score) in enumerate(zip(ranked, best, strict=False), 1)
-    ]
+    rows = []
+    for rank, (run, score) in enumerate(zip(ranked, best, strict=False), 1):
+        sums = [sum(_whole(step.get(k)) for step in run.steps) for k in ("evaluations", "accepted")]
+        rows.append((str(rank), *(f"{count:,}" for count in (len(run.steps), *sums)), score))
     chosen = "" if len(ranked) <= MAX_STEPS else f": the {MAX_STEPS} best of {len(ranked)} runs"
     header = ("run, the best first", "temperatures", "changes tried", "accepted", "best score")
     return _lines(stage), table_html(f"Annealing{chosen}", header, rows, kind="steps")

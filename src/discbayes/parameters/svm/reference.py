@@ -378,13 +378,8 @@ class _Weighted(_Cost):
 # ---- solving
 
 
-@dataclass(frozen=True)
-class _Attempt:
-    """A program of the modeling layer, and the candidates for ω in its solution."""
-
-    problem: Any
-    numbers: Callable[[], list[np.ndarray]]
-    prices: Callable[[], np.ndarray]
+# a program of the modeling layer, and the candidates for ω and the prices in its solution
+_Attempt = tuple[Any, Callable[[], list[np.ndarray]], Callable[[], np.ndarray]]
 
 
 def _for_numbers(cp: Any, cost: _Cost, margins: _Margins) -> _Attempt:
@@ -393,7 +388,7 @@ def _for_numbers(cp: Any, cost: _Cost, margins: _Margins) -> _Attempt:
     paid, constraints = cost.pose(cp, step)
     kept = margins.ahead @ step + slack[margins.row] >= margins.gamma - margins.ahead @ cost.alone
     problem = cp.Problem(cp.Minimize(paid + margins.price @ slack), [kept, *constraints])
-    return _Attempt(problem, lambda: [cost.alone + step.value], lambda: kept.dual_value)
+    return problem, lambda: [cost.alone + step.value], lambda: kept.dual_value
 
 
 def _for_prices(cp: Any, cost: _Likelihood, margins: _Margins) -> _Attempt:
@@ -407,7 +402,7 @@ def _for_prices(cp: Any, cost: _Likelihood, margins: _Margins) -> _Attempt:
     def numbers() -> list[np.ndarray]:
         return [-equations.dual_value, cost.frequencies(cost.n + margins.ahead.T @ prices.value)]
 
-    return _Attempt(cp.Problem(cp.Minimize(missed), constraints), numbers, lambda: prices.value)
+    return cp.Problem(cp.Minimize(missed), constraints), numbers, lambda: prices.value
 
 
 def _best(cost: _Cost, margins: _Margins) -> tuple[np.ndarray, float]:
@@ -418,15 +413,15 @@ def _best(cost: _Cost, margins: _Margins) -> tuple[np.ndarray, float]:
     bound = -np.inf
     endings = []
     for pose, scaled in cost.attempts:
-        attempt = pose(cp, cost, margins)
-        endings.append(_run(cp, attempt.problem, scaled))
+        problem, numbers, prices = pose(cp, cost, margins)
+        endings.append(_run(cp, problem, scaled))
         if endings[-1] not in SOLVED:
             continue
-        for found in map(cost.inside, attempt.numbers()):
+        for found in map(cost.inside, numbers()):
             paid = cost.value(found) + margins.lam * margins.slack(found)
             if paid < value:
                 omega, value = found, paid
-        bound = max(bound, _bound(cost, margins, attempt.prices()))
+        bound = max(bound, _bound(cost, margins, prices()))
         if _gap(value, bound) <= CLOSE:
             break
     if not np.isfinite(value):
