@@ -92,6 +92,7 @@ class Calibration(ABC):
             return posterior
         kept = self.class_shares > 0
         change = np.full(kept.size, -np.inf)
+        # exact for calibrated probabilities: their odds change as the shares do
         change[kept] = log_prior[kept] - np.log(self.class_shares[kept])
         return normalized(possible_rows(posterior + change, np.exp(log_prior)))
 
@@ -193,6 +194,7 @@ class Isotonic(Calibration):
         lost = total[:, 0] == 0
         with np.errstate(divide="ignore", invalid="ignore"):
             posterior = np.log(shares / total)
+        # where the map gives every class zero, the network alone decides
         posterior[lost] = normalized(log_joint[lost])
         return posterior
 

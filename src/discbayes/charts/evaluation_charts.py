@@ -34,6 +34,7 @@ def reliability_chart(
     """
     confidence, right, rows = calibration_bins(posterior, codes, weight, n_bins)
     error = expected_calibration_error(posterior, codes, weight, n_bins)
+    # the bars stand at the middles of the bins, the points at the means of their rows
     bins = np.searchsorted(np.arange(1, n_bins) / n_bins, confidence)
     titles = [
         f"probability {p:.1%}, right {r:.1%}, {count_of(round(n), 'row')}".replace("%", " %")

@@ -121,6 +121,7 @@ def _shifts(
         arriving.setdefault(edge[1], []).append((last, edge))
     shifts = {}
     for group in arriving.values():
+        # many edges share the border of a box evenly
         distance = min(step, 0.7 * box_width / len(group))
         for k, (_, edge) in enumerate(sorted(group)):
             shifts[edge] = distance * (k - (len(group) - 1) / 2)

@@ -81,6 +81,7 @@ class Placement:
 
     def _nearest(self, row: int, column: float, feature: int) -> tuple[int, float]:
         """Return the opening of a row, and the column in it, nearest to the way of an edge."""
+        # where the straight line to the child would pass this row
         straight = column + (self.columns[feature] - column) / (self.rows[feature] - row + 1)
         near = [min(max(straight, low), max(low, high)) for low, high in self._openings[row]]
         nearest = min(range(len(near)), key=lambda k: abs(near[k] - straight))
@@ -94,6 +95,7 @@ class Placement:
         clear: float,
     ) -> dict[Edge, float]:
         """Return a column for each line in an opening, near its goal and apart from the others."""
+        # lines may lean over the borders of an opening, since boxes leave space there
         margin = 0.5 * clear * (1 - 1 / _LANES)
         low, high = opening[0] - margin, max(opening) + margin
         goal = {
@@ -173,6 +175,7 @@ def _columns(rows: list[list[int]], structure: Structure, n_columns: int) -> dic
         (rows[::-1], structure.children),
         (rows, structure.parents),
     ]
+    # the last pass follows the parents, so that children of one parent stay around it
     for ordered, neighbors in passes:
         for row in ordered:
             goals = [_mean([columns[j] for j in neighbors[i]], columns[i]) for i in row]

@@ -156,6 +156,7 @@ def _quoting(table: Any, texts: Sequence[str] | None, delimiter: str) -> str:
     """Return the quoting style: arrow quotes all texts or none, and none only if none needs it."""
     if texts is None:
         try:
+            # the quickest way to learn whether a text needs quotes: arrow refuses to leave them out
             _csv_bytes(table, delimiter, "none", header=True)
         except ValueError:
             return "needed"

@@ -247,6 +247,7 @@ def choices(variable: Variable) -> list[str]:
 def is_numbered(variable: Variable) -> bool:
     """Return whether values are numbered: labels that do not look like such numbers are."""
     labels = choices(variable)
+    # a label such as 2 would be ambiguous beside the number 2
     numbers = {str(number) for number in range(1, len(labels) + 1)}
     return variable.cuts is None and not numbers & {canonical(label) for label in labels}
 

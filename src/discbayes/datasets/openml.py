@@ -226,6 +226,7 @@ def _download(number: int, about: dict[str, Any]) -> Columns:
             raise ConnectionError(f"OpenML cannot be reached ({error})") from error
         except Exception as error:  # of whatever kind: the parser of ARFF has errors of its own
             raise ValueError(f"OpenML's {about['name']!r} cannot be read: {error}") from error
+    # nominal values are text: numbers are not classes
     y = np.asarray(found.target)
     if y.dtype.kind != "O":
         raise ValueError(f"the class {target!r} is numeric; it must be nominal")

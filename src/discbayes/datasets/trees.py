@@ -109,6 +109,7 @@ class RandomTrees:
 
 def _split_sizes(total: int, weights: np.ndarray) -> np.ndarray:
     """Return whole numbers in proportion to the weights that add up to ``total``."""
+    # rounded ends, not sizes, so that the sizes add up
     ends = np.rint(total * np.cumsum(weights) / weights.sum()).astype(np.int64)
     return np.diff(ends, prepend=0)
 

@@ -291,6 +291,7 @@ class Baseline(ClassifierMixin, BaseEstimator):
         discretizer = "mdlp" if self.name == "cnb" else NoDiscretizer()
         self._encoder = FrameEncoder(discretizer, self._categories(table), n_jobs=self.n_jobs)
         data = self._encoder.fit_transform(table, labels)
+        # a sample may lack classes, whose probability is zero then
         self._places = np.searchsorted(self.classes_, self._encoder.classes_)
         matrix = self._matrix(table, data.codes)
         self.n_rows_ = data.n_samples

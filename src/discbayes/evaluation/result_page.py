@@ -75,6 +75,7 @@ def svg(picture: Picture) -> str:
         figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
         need("matplotlib.pyplot").close(figure)
     found = text.getvalue()
+    # without the XML declaration, which has no place inside HTML
     found = found[found.index("<svg") :].replace(INK, "currentColor")
     found = re.sub(r"<metadata>.*?</metadata>", "", found, flags=re.DOTALL)
     size = re.search(r'width="([^"]+)"', found)

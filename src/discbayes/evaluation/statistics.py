@@ -77,6 +77,7 @@ def paired_t(
         )
     better = _differences(a, b, larger_is_better, at_least=2)
     n, mean = better.size, float(better.mean())
+    # equal differences have no spread, where rounding would leave a little
     spread = 0.0 if np.all(better == better[0]) else float(better.std(ddof=1))
     error = spread * math.sqrt(1.0 / n + test_train_ratio)
     if error > 0:
@@ -276,6 +277,7 @@ def friedman(table: Any, *, larger_is_better: bool = True, correct_ties: bool = 
     if correct_ties and chi2 > 0:
         chi2 *= (k**3 - k) / 12.0 / float(((ranks - 0.5 * (k + 1)) ** 2).sum(axis=1).mean())
     df = (k - 1, (k - 1) * (n - 1))
+    # zero where all data sets rank the methods alike: F is infinite then
     left = n * (k - 1) - chi2
     f = (n - 1) * chi2 / left if left > 1e-9 * n else math.inf
     p_chi2, p = float(stats.chi2.sf(chi2, k - 1)), float(stats.f.sf(f, *df))

@@ -103,6 +103,7 @@ class Changes:
         ways = np.zeros(size + 1)
         ways[0] = 1.0
         for values in np.unique(self.moves[0], return_counts=True)[1]:
+            # a generating function: each feature is not changed, or takes one of its values
             ways[1:] += values * ways[:-1]
         return float(ways[size])
 
@@ -112,6 +113,7 @@ class Changes:
             yield np.arange(self.n_moves)[:, None]
             return
         for sets in self.all_sets(size - 1):
+            # numbers of sets before each one is extended, to cut blocks of about equal size
             ends = np.cumsum(self.n_moves - self._next[sets[:, -1]])
             start = 0
             while start < len(sets):
@@ -125,6 +127,7 @@ class Changes:
         """Return the sets with each move of a later feature added to them."""
         first = self._next[sets[:, -1]]
         times = self.n_moves - first
+        # 0, 1, … for each set anew
         within = np.arange(times.sum()) - np.repeat(np.cumsum(times) - times, times)
         return np.column_stack([np.repeat(sets, times, axis=0), np.repeat(first, times) + within])
 
@@ -254,6 +257,7 @@ class Changes:
         look_up = self.codes.shape[0] * tables.n_classes + _CELL_STEPS * elimination_cells(
             tables, self.codes
         )
+        # the share of sets without a pair that meets, if pairs were independent
         apart = 0.0 if self._parts is None else (1 - self._meeting) ** (size * (size - 1) / 2)
         return size * tables.n_classes + (1 - apart) * look_up
 
@@ -283,6 +287,7 @@ class Changes:
     def _reduced(self, sets: np.ndarray, least: int) -> np.ndarray:
         """Return the sets without moves that are not needed; of the results, the smallest."""
         while sets.shape[1] > least:
+            # the beam may have added a move that a later one made needless
             smaller = np.unique(
                 np.concatenate([np.delete(sets, k, axis=1) for k in range(sets.shape[1])]), axis=0
             )
@@ -302,6 +307,7 @@ class _Best:
 
     def add(self, sets: np.ndarray, worth: np.ndarray) -> None:
         """Add sets that come after all others in the order of columns and values."""
+        # so that rounding does not decide between equal sets
         worth = np.round(worth / _TIE) * _TIE
         if worth.size > self.most:
             least = np.partition(worth, worth.size - self.most)[worth.size - self.most]

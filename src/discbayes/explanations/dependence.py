@@ -20,12 +20,14 @@ class Dependence:
         structure = tables.structure
         self._order, self._children = structure.order, structure.children
         self._parents = [_bits(group) for group in structure.parents]
+        # ancestors, and the feature itself: in the order, parents come first
         self._above = [0] * structure.n_features
         for i in structure.order:
             self._above[i] = 1 << i
             for p in structure.parents[i]:
                 self._above[i] |= self._above[p]
         self._always = 0 if tables.is_normalized else (1 << structure.n_features) - 1
+        # rows share patterns of missing values, so that the same questions recur
         self._found: dict[tuple[int, int], tuple[int, ...]] = {}
 
     def on(self, feature: int, known: Iterable[int]) -> tuple[int, ...]:
@@ -59,6 +61,7 @@ class Dependence:
                 new |= self._neighbors(i, present)
             new &= ~seen
             seen |= new
+            # a path ends at a known feature
             waiting = new & ~known
         return seen & ~(1 << feature)
 
@@ -80,6 +83,7 @@ def _bits(features: Iterable[int]) -> int:
 
 def _members(features: int) -> Iterator[int]:
     while features:
+        # the lowest bit that is set
         lowest = features & -features
         yield lowest.bit_length() - 1
         features ^= lowest

@@ -253,6 +253,7 @@ def _largest_set(changes: np.ndarray, fits: Callable[[np.ndarray], bool]) -> np.
     A feature of more than average relevance is tried by bisection only.
     """
     ranking = np.argsort(changes, kind="stable")
+    # hiding more features mostly loses more, so that bisection finds where it is too much
     least, most = 0, ranking.size + 1
     while most - least > 1:
         middle = (least + most) // 2

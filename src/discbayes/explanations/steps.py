@@ -30,6 +30,7 @@ class Steps:
         self.rank[self.order] = np.arange(self.order.size)
         self.whole = beliefs.log_posterior(codes)
         self.nothing = beliefs.log_joint(blank_rows(self.tables, 1))
+        # against itself, or where both are impossible, a class has no odds
         base = _log_odds(beliefs.log_posterior_of(self.nothing), against)[0]
         self.base = np.where(np.isnan(base), 0.0, base)
         self.impossible = _impossible_rows(beliefs, codes)
@@ -37,6 +38,7 @@ class Steps:
     def blocks(self) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
         """Yield blocks of rows, their contributions and their log odds."""
         n_features, n_rows = self.codes.shape
+        # a step is a row of its own: its codes, or what inference holds for each class
         cells = n_features * max(n_features, 8 * self.tables.n_classes)
         for rows in row_blocks(n_rows, max(1, BATCH_CELLS // max(1, cells))):
             yield rows, *self._block(rows)
@@ -48,8 +50,10 @@ class Steps:
         parts = np.full((codes.shape[1], codes.shape[0], self.base.size), np.nan)
         for place, feature in enumerate(self.order):
             before, after = odds[place], odds[place + 1]
+            # a missing value, or an impossible row, leaves the odds as they are
             np.copyto(after, before, where=np.isnan(after))
             with np.errstate(invalid="ignore"):
+                # infinite odds that stay infinite: ∞ − ∞ is NaN, but nothing has changed
                 change = np.where(after == before, 0.0, after - before)
             parts[known[place], feature] = change[known[place]]
         return parts, odds[-1]
@@ -68,8 +72,10 @@ class Steps:
                 np.ascontiguousarray(codes[:, plain]), known[:, plain]
             )
         some = np.flatnonzero(known.any(axis=0))
+        # with the last known feature the row is complete, and its posterior is there already
         last = n_features - 1 - known[::-1].argmax(axis=0)
         odds[last[some] + 1, some] = _log_odds(self.whole[rows][some], self.against)
+        # the other steps of rows with an unknown parent are inferred, all at once
         inner = known.T & ~plain[:, None]
         inner[some, last[some]] = False
         row, place = np.nonzero(inner)
@@ -100,6 +106,7 @@ class Steps:
                 layout.parent_index[parents], layout.parent_stride[parents], strict=True
             ):
                 at += codes[parent].astype(np.intp) * (stride // n_classes)
+            # any cell, since it is not added
             at[~known[place]] = 0
             scores[place] = before + np.where(known[place, :, None], cells[at], 0.0)
             before = scores[place]

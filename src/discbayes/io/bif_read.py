@@ -242,6 +242,7 @@ class _Reader:
                     block.line,
                     f"the table of {name!r} must have {cells.size} numbers, and no rows beside it",
                 )
+            # a table of BIF varies the values of the parents fastest
             cells[...] = np.moveaxis(np.reshape(block.table, (shape[-1], *shape[:-1])), 0, -1)
         if block.default is not None:
             cells[...] = self._row(name, block.default, block.line)
@@ -296,6 +297,7 @@ class _Reader:
                 problem = "is missing"
             line = next((line for given, _, line in block.rows if given == states), block.line)
             self._fail(line, f"the row {_shown(states)} of {block.child!r} {problem}")
+        # rows that sum to one keep their bits
         return np.where(off >= NORMALIZED_TOLERANCE, cells / total, cells)
 
     # ---- properties that `write_bif` has stored

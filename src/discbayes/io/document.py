@@ -61,6 +61,7 @@ def open_document(content: bytes, max_values: int = MAX_VALUES) -> tuple[dict[st
     max_values : int
         The maximum number of values (`count_values`).
     """
+    # before parsing, since a small file can hold very many values
     if count_values(content) > max_values:
         raise ValueError(f"it has more than {max_values} values, the limit of max_values")
     document = _parse(content)

@@ -142,6 +142,7 @@ def class_array(target: Variable, dtype: Any, where: str) -> np.ndarray:
         _check_width(labels, where)
     with naming(where):
         classes = np.array(labels, dtype=name)
+    # an array may round, cut or convert labels without a warning
     restored = [plain(value) for value in classes.tolist()]
     if restored != labels or list(map(type, restored)) != list(map(type, labels)):
         raise ValueError(f"{where}: {name} cannot hold the classes {shown(labels)}")

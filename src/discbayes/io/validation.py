@@ -146,6 +146,7 @@ def check_hashes(values: Sequence[Hashable]) -> None:
 def is_deeper(value: Any, levels: int) -> bool:
     """Return whether lists and objects are nested in more than so many levels."""
     level = [value] if type(value) in (dict, list) else []
+    # level by level, since recursion would end in an error at the depth to be refused
     for _ in range(levels):
         if not level:
             return False

@@ -166,6 +166,7 @@ class _Plot:
             placement = place(structure, columns)
             width, height = self._size(placement)
             found.append((min(wide / width, high / height), -columns, placement))
+        # of equal scales, the one with fewer columns
         scale, _, placement = max(found, key=lambda item: item[:2])
         return placement, scale
 

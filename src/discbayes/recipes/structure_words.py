@@ -134,6 +134,7 @@ def _super_parent(found: re.Match[str]) -> StructureWords:
 
 def _order_based(found: re.Match[str]) -> StructureWords:
     (tree, k), score = _tree(found), found["score"] or "CR"
+    # tags are in upper case by now, and min-MI may have a hyphen
     order = next(name for name in ORDERS if name.upper() == found["order"].replace("-", ""))
     inside = "ml" if found["score"] else "cl"  # parameters in the search: CRCL
     evaluation, refine = _evaluation(found, k), bool(found["ext"])

@@ -109,6 +109,7 @@ def aligned(values: Sequence[float], digits: int = 4) -> list[str]:
             "–" if math.isnan(value) else f"{value:.{digits}g}".replace("-", "−")
             for value in values
         ]
+    # digits in all, of which these are before the decimal point
     whole = math.floor(math.log10(largest)) if largest > 0 else 0
     return [number(value, min(max(digits - max(whole, -1) - 1, 1), 12)) for value in values]
 

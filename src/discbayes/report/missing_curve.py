@@ -104,6 +104,7 @@ def missing_charts(curve: MissingCurve, baseline: float, n_given: int) -> list[s
     chart = missing_values_chart(xs, {"": [100 * value for value in curve.accuracies]})
     guide = Guide((0, 100 * baseline), (100, 100 * baseline), f"baseline: {per_cent(baseline)}")
     chart = replace(chart, y=replace(chart.y, limits=(0.0, 100.0)), marks=(guide, *chart.marks))
+    # from zero on, since a log loss has no natural maximum
     loss_axis = Axis("log loss", (0.0, max(curve.losses)))
     loss_chart = Chart(
         "Log loss with missing values", chart.x, loss_axis, (Line(xs, curve.losses),)

@@ -162,6 +162,7 @@ def _hash(text: str) -> str:
 def _json(model: dict[str, Any]) -> str:
     """Return JSON that cannot end the element around it."""
     text = json.dumps(model, separators=(",", ":"), allow_nan=False)
+    # as escapes of JSON, so that no value can close the script element
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 

@@ -99,9 +99,11 @@ class Scale:
         """
         largest = max(abs(low), abs(high))
         if not high - low > max(1e-9 * largest, _MIN_RANGE):
+            # all numbers are equal, or nearly: a range around them
             around = 0.1 * largest if largest > _MIN_RANGE else 1.0
             low, high = low - around, high + around
         step = _round_step(high - low, max_ticks)
+        # the tolerance keeps a number that is a tick, but for rounding, on it
         first = math.floor(low / step + 1e-9)
         last = math.ceil(high / step - 1e-9)
         ticks = tuple(k * step for k in range(first, last + 1))
@@ -290,6 +292,7 @@ def thinned(
     """
     if x.size <= max_points:
         return x, y
+    # where a line is steep it needs more points than where it is flat
     length = np.cumsum(np.abs(np.diff(x, prepend=x[0])) + np.abs(np.diff(y, prepend=y[0])))
     kept = np.unique(np.searchsorted(length, np.linspace(0.0, length[-1], max_points)))
     kept[-1] = x.size - 1

@@ -55,6 +55,7 @@ class Setup:
     def masks(self, fold: int) -> dict[int, np.ndarray]:
         """Return which cells of the test rows to remove, by the percentage."""
         shape = int(np.count_nonzero(self.folds == fold)), len(self.table.names)
+        # of the fold, so that all methods lose the same cells
         rng = np.random.default_rng([self.seed, 1 + fold])
         return dict(zip(self.missing, cell_masks(shape, self.missing, rng), strict=True))
 

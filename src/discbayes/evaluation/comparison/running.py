@@ -194,6 +194,7 @@ def _fingerprint(setup: Setup) -> str:
     """Return a hash of all cells and classes."""
     found = hashlib.sha256(repr((setup.table.names, setup.classes.tolist())).encode())
     for part in setup.table.parts:
+        # what the table holds, whatever library it came from
         array = part.data if isinstance(part, NumericColumns) else part.places
         kind = part.boolean if isinstance(part, NumericColumns) else part.levels
         found.update(repr((part.positions.tolist(), kind, array.dtype.str)).encode())
