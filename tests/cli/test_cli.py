@@ -17,7 +17,7 @@ from discbayes import __version__ as version
 from discbayes._text import listed, nearest_first
 from discbayes.cli import COMMANDS, main, training
 from discbayes.cli.console import describe, with_options
-from discbayes.cli.scoring import accuracy_and_loss
+from discbayes.cli.evaluate import accuracy_and_loss
 from discbayes.datasets import openml
 from discbayes.streams.file_sources import FILE_ENDINGS
 

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import warnings
 from argparse import SUPPRESS, ArgumentParser, Namespace
+from collections.abc import Sequence
 from contextlib import suppress
 from time import perf_counter
 
 import numpy as np
 
-from discbayes._text import listed
+from discbayes._text import listed, text_table
 from discbayes.classifier import BayesNetClassifier, FitPlan
 from discbayes.cli import options
 from discbayes.cli.console import UserError, complain
 from discbayes.cli.models import load_model, matched_labels, read_rows
-from discbayes.cli.scoring import Figures, accuracy_and_loss, fold_table, model_table
 from discbayes.cli.training import Training, load_training, read_weights, require_target
 from discbayes.data import DataWarning
 from discbayes.data.folds import stratified_folds
 from discbayes.data.targets import classes_and_codes
 from discbayes.engine import interrupts_end_runs
+from discbayes.evaluation.metrics import accuracy, log_loss
 
 SUMMARY = "cross-validate a learning method, or score a saved model"
 EXAMPLES = """examples:
@@ -31,6 +32,8 @@ EXAMPLES = """examples:
 Everything, discretization included, is learned again in each fold, on its training rows alone.
 With --weights the metrics are weighted too."""
 DEFAULT_FOLDS = 5
+HEADER = ("accuracy", "log loss", "fit s", "predict s")
+Figures = tuple[float, float, float, float]  # of one fold, in the order of the header
 WARM_UP_ROWS = 100
 
 
@@ -126,8 +129,8 @@ def _score_fold(args: Namespace, train: Training, test: Training) -> Figures:
     fitted = perf_counter()
     shares = model.predict_proba(test.X)
     done = perf_counter()
-    accuracy, loss = accuracy_and_loss(shares, model.classes_.tolist(), test.y.values, test.weight)
-    return accuracy, loss, fitted - start, done - fitted
+    metrics = accuracy_and_loss(shares, model.classes_.tolist(), test.y.values, test.weight)
+    return *metrics, fitted - start, done - fitted
 
 
 # ---- a saved model
@@ -162,3 +165,41 @@ def _check_labels(labels: np.ndarray, known: list[str], args: Namespace) -> None
         complain(
             "warning", f"classes that the model has never seen count as errors: {listed(strange)}"
         )
+
+
+# ---- metrics
+
+
+def accuracy_and_loss(
+    shares: np.ndarray, classes: Sequence[str], labels: np.ndarray, weight: np.ndarray | None
+) -> tuple[float, float]:
+    """Return the accuracy and the log loss of a posterior.
+
+    A row of a class that the model has never seen counts as wrong, with the smallest probability.
+
+    >>> shares = np.array([[0.9, 0.1], [0.5, 0.5]])
+    >>> accuracy_and_loss(shares, ["no", "yes"], np.array(["no", "yes"]), None)
+    (0.5, 0.399...)
+    """
+    index = {label: code for code, label in enumerate(classes)}
+    codes = np.array([index.get(label, -1) for label in labels])
+    return accuracy(shares, codes, weight), log_loss(shares, codes, weight)
+
+
+def fold_table(values: np.ndarray) -> str:
+    """Format a row for each fold, and mean ± standard deviation below."""
+    rows = [[str(number), *_cells(row)] for number, row in enumerate(values, 1)]
+    mean, deviation = _cells(values.mean(axis=0)), _cells(values.std(axis=0, ddof=1))
+    rows.append(["mean ± sd", *(f"{m} ± {d}" for m, d in zip(mean, deviation, strict=True))])
+    return text_table(["fold", *HEADER], rows)
+
+
+def model_table(name: str, share: float, loss: float, seconds: float) -> str:
+    """Format one row for a saved model, with a note on rows that it may have been fitted to."""
+    cells = [name, f"{share:.4f}", f"{loss:.4f}", f"{seconds:.3f}"]
+    table = text_table(["model", "accuracy", "log loss", "predict s"], [cells])
+    return f"{table}\non the rows of DATA: optimistic if the model was learned from them"
+
+
+def _cells(row: np.ndarray) -> list[str]:
+    return [f"{row[0]:.4f}", f"{row[1]:.4f}", f"{row[2]:.3f}", f"{row[3]:.3f}"]

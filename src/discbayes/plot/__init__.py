@@ -3,6 +3,7 @@
 from discbayes.plot.bars import class_bars
 from discbayes.plot.comparison import (
     critical_difference_diagram,
+    missing_curve_of,
     missing_curves,
     reliability_diagram,
     scatter_losses,
@@ -10,10 +11,8 @@ from discbayes.plot.comparison import (
 from discbayes.plot.contribution_bars import relevance, waterfall
 from discbayes.plot.cpt_heatmap import table
 from discbayes.plot.dots import fold_dots
-from discbayes.plot.margin_paths import margin_path
-from discbayes.plot.missing_shares import missing_curve_of
 from discbayes.plot.networks import network
-from discbayes.plot.training_curves import history
+from discbayes.plot.training_curves import history, margin_path
 
 __all__ = [
     "class_bars",
