@@ -45,22 +45,22 @@ MIN_PROBABILITY = 0.95
 
 def configure(parser: ArgumentParser) -> None:
     """Declare the arguments."""
+    add = options.adder(parser)
     options.add_model(parser)
-    options.add(parser, "DATA", "a table; the known values of --row are used", nargs="?")
+    add("DATA", "a table; the known values of --row are used", nargs="?")
     number = options.at_least(1)
-    options.add(parser, "--row N", "row of DATA; the first one is 1", number)
-    known = "a known value; may be repeated"
-    options.add(parser, "--know COLUMN=VALUE", known, action="append", default=[])
+    add("--row N", "row of DATA; the first one is 1", number)
+    add("--know COLUMN=VALUE", "a known value; may be repeated", action="append", default=[])
     sure = (
         f"stop when a class has this probability (default: {MIN_PROBABILITY}; with --costs"
         " only if given)"
     )
     probability = options.positive("probability above 0 and up to 1, such as 0.95", 1)
-    options.add(parser, "--sure P", sure, probability)
-    options.add(parser, "--max-questions N", "maximum number of questions", number)
+    add("--sure P", sure, probability)
+    add("--max-questions N", "maximum number of questions", number)
     options.add_renamed(parser, "--most", "--max-questions", number)
-    options.add(parser, "--costs FILE", "misclassification costs: JSON, a JSON file or a CSV file")
-    options.add(parser, "--prices FILE", "prices of columns: JSON, a JSON file or a CSV file")
+    add("--costs FILE", "misclassification costs: JSON, a JSON file or a CSV file")
+    add("--prices FILE", "prices of columns: JSON, a JSON file or a CSV file")
     options.add_unknown(parser)
     options.add_draws(parser)
     options.add_reading(parser)

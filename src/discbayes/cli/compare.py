@@ -40,24 +40,22 @@ DOTS = ("...", "…")
 
 def configure(parser: ArgumentParser) -> None:
     """Declare the arguments."""
-    options.add(parser, "DATA", options.DATA)
+    add = options.adder(parser)
+    add("DATA", options.DATA)
     tags = f"tags, see `discbayes recipes`, or {NONE} (default: {','.join(DEFAULT_RECIPES)})"
+    add("--recipes LIST", tags, options.names, default=DEFAULT_RECIPES)
     others = f"of {', '.join(BASELINES)}, or {NONE} (default: {','.join(DEFAULT_BASELINES)})"
-    folds = "number of stratified folds (default: 5)"
+    add("--baselines LIST", others, options.names, default=DEFAULT_BASELINES)
+    add("--cv K", "number of stratified folds (default: 5)", options.at_least(2), default=5)
     removed = (
         "percentages of the cells of test rows to remove at random, such as 0,10,...,90"
         " (default: none)"
     )
-    metric = f"metric to sort by (default: {SORTS[0]})"
-    seed = options.at_least(0)
-    options.add(parser, "--recipes LIST", tags, options.names, default=DEFAULT_RECIPES)
-    options.add(parser, "--baselines LIST", others, options.names, default=DEFAULT_BASELINES)
-    options.add(parser, "--cv K", folds, options.at_least(2), default=5)
-    options.add(parser, "--missing LIST", removed, shares, default=())
-    options.add(parser, "--sort", metric, choices=SORTS, default=SORTS[0])
-    options.add(parser, "--seed N", "seed of everything random", seed, default=0)
-    options.add(parser, "--folder DIR", "folder of results and page (default: compare-NAME)")
-    options.add(parser, "--fresh", "remove an earlier comparison from the folder")
+    add("--missing LIST", removed, shares, default=())
+    add("--sort", f"metric to sort by (default: {SORTS[0]})", choices=SORTS, default=SORTS[0])
+    add("--seed N", "seed of everything random", options.at_least(0), default=0)
+    add("--folder DIR", "folder of results and page (default: compare-NAME)")
+    add("--fresh", "remove an earlier comparison from the folder")
     options.add_target(parser, weights=False)
     options.add_effort(parser, "processes")
     options.add_reading(parser)

@@ -21,9 +21,9 @@ folder of data sets. openml:NAME downloads one of OpenML; no other name leaves t
 
 def configure(parser: ArgumentParser) -> None:
     """Declare the arguments."""
-    options.add(parser, "NAME", "the data set to write", nargs="?")
-    ending = "CSV or Parquet by its ending (default: CSV to stdout)"
-    options.add(parser, "-o, --output FILE", ending)
+    add = options.adder(parser)
+    add("NAME", "the data set to write", nargs="?")
+    add("-o, --output FILE", "CSV or Parquet by its ending (default: CSV to stdout)")
 
 
 def finish(parser: ArgumentParser, args: Namespace) -> None:

@@ -39,10 +39,11 @@ WARM_UP_ROWS = 100
 
 def configure(parser: ArgumentParser) -> None:
     """Declare the arguments."""
-    options.add(parser, "DATA", options.DATA)
-    options.add(parser, "--model MODEL", "score this model file instead of learning")
+    add = options.adder(parser)
+    add("DATA", options.DATA)
+    add("--model MODEL", "score this model file instead of learning")
     folds = f"number of stratified folds (default: {DEFAULT_FOLDS})"
-    options.add(parser, "--cv K", folds, options.at_least(2), default=SUPPRESS)
+    add("--cv K", folds, options.at_least(2), default=SUPPRESS)
     options.add_unknown(parser)
     options.add_draws(parser)
     options.add_target(parser)

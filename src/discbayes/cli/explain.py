@@ -35,29 +35,25 @@ ALL = "all"
 
 def configure(parser: ArgumentParser) -> None:
     """Declare the arguments."""
+    add = options.adder(parser)
     options.add_model(parser)
-    compared = "compare with this class (default: with all others together)"
-    change = "add the smallest change of values that changes the decision"
-    wanted = "the decision that a counterfactual leads to (default: any other)"
-    relevance = "the relevance of all columns over all rows (the default without --row)"
+    add("DATA", options.DATA)
+    add("--row N", "the row to explain, from 1 on; 3,5 or all", row_numbers)
+    add("--class LABEL", "the class to explain (default: the decision)")
+    add("--against LABEL", "compare with this class (default: with all others together)")
+    add("--counterfactual", "add the smallest change of values that changes the decision")
+    add("--wanted LABEL", "the decision that a counterfactual leads to (default: any other)")
+    add("--keep LIST", "columns that must not change", options.names)
+    add("--relevance", "the relevance of all columns over all rows (the default without --row)")
+    options.add_known_target(parser)
     columns = (
         f"maximum number of columns in a text (default: {MAX_CONTRIBUTIONS}, or {MAX_RELEVANT}"
         " without --row)"
     )
-    form = "output format (default: by the file ending, or text)"
-    options.add(parser, "DATA", options.DATA)
-    options.add(parser, "--row N", "the row to explain, from 1 on; 3,5 or all", row_numbers)
-    options.add(parser, "--class LABEL", "the class to explain (default: the decision)")
-    options.add(parser, "--against LABEL", compared)
-    options.add(parser, "--counterfactual", change)
-    options.add(parser, "--wanted LABEL", wanted)
-    options.add(parser, "--keep LIST", "columns that must not change", options.names)
-    options.add(parser, "--relevance", relevance)
-    options.add_known_target(parser)
-    options.add(parser, "--max-columns K", columns, options.at_least(1))
+    add("--max-columns K", columns, options.at_least(1))
     options.add_renamed(parser, "--most", "--max-columns", options.at_least(1))
-    options.add(parser, "--format", form, choices=FORMATS)
-    options.add(parser, "-o, --output FILE", "output file (default: stdout)")
+    add("--format", "output format (default: by the file ending, or text)", choices=FORMATS)
+    add("-o, --output FILE", "output file (default: stdout)")
     options.add_prediction(parser)
 
 

@@ -25,9 +25,9 @@ EXAMPLES = """examples:
 
 def configure(parser: ArgumentParser) -> None:
     """Declare the arguments."""
-    options.add(parser, "DATA", options.DATA_OR_FOLDER)
-    written = "the model file to write (JSON); - is stdout"
-    options.add(parser, "-o, --output MODEL", written, required=True)
+    add = options.adder(parser)
+    add("DATA", options.DATA_OR_FOLDER)
+    add("-o, --output MODEL", "the model file to write (JSON); - is stdout", required=True)
     options.add_target(parser)
     options.add_learning(parser)
     options.add_effort(parser)

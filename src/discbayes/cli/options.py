@@ -9,7 +9,8 @@ from __future__ import annotations
 import csv
 import sys
 from argparse import SUPPRESS, Action, ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 from discbayes._deprecation import END
@@ -161,6 +162,11 @@ def add(group: Any, usage: str, text: str, kind: Any = None, **how: Any) -> None
         group.add_argument(*flags, help=text, **switch, **how)
 
 
+def adder(group: Any) -> Callable[..., None]:
+    """Return `add` for one parser or group."""
+    return partial(add, group)
+
+
 # Settings of searches as options: the help text, and how argparse reads the value. The name is that
 # of the setting; a search that does not have it refuses the option.
 SEARCH_OPTIONS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -204,10 +210,10 @@ def add_reading(parser: ArgumentParser) -> None:
     """Add the format of CSV files."""
     group = parser.add_argument_group("reading CSV")
     further = 'further texts that mean a missing value, such as "?,unknown"'
-    between = "character between cells (default: tab for .tsv, else a comma)"
-    decimal = "decimal separator, such as ',' (default: '.')"
     add(group, "--na-values LIST", further, names, default=())
+    between = "character between cells (default: tab for .tsv, else a comma)"
     add(group, "--delimiter CHAR", between, character)
+    decimal = "decimal separator, such as ',' (default: '.')"
     add(group, "--decimal CHAR", decimal, character, default=".")
 
 
@@ -215,11 +221,11 @@ def add_target(parser: ArgumentParser, weights: bool = True) -> None:
     """Add the roles of columns."""
     group = parser.add_argument_group("columns")
     classes = "the column with the classes; required unless DATA is the name of a data set"
-    labels = "columns whose numbers are labels, kept as text (with leading zeros)"
     add(group, "--target COLUMN", classes)
     if weights:
         add(group, "--weights COLUMN", "the column with the sample weights")
     add(group, "--drop LIST", "columns to leave out", names, default=SUPPRESS)
+    labels = "columns whose numbers are labels, kept as text (with leading zeros)"
     add(group, "--categorical LIST", labels, names, default=SUPPRESS)
 
 

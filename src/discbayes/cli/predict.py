@@ -23,11 +23,11 @@ EXAMPLES = """examples:
 
 def configure(parser: ArgumentParser) -> None:
     """Declare the arguments."""
+    add = options.adder(parser)
     options.add_model(parser)
-    options.add(parser, "DATA", options.DATA_OR_FOLDER)
-    ending = "CSV, Parquet or Arrow by its ending (default: CSV to stdout)"
-    options.add(parser, "-o, --output FILE", ending)
-    options.add(parser, "--proba", "add the probability of every class")
+    add("DATA", options.DATA_OR_FOLDER)
+    add("-o, --output FILE", "CSV, Parquet or Arrow by its ending (default: CSV to stdout)")
+    add("--proba", "add the probability of every class")
     options.add_unknown(parser)
     options.add_draws(parser)
     options.add_effort(parser)

@@ -31,8 +31,9 @@ EXAMPLES = """examples:
 
 def configure(parser: ArgumentParser) -> None:
     """Declare the arguments."""
+    add = options.adder(parser)
     text = "a tag with * and ?, or part of a tag, paper or description (default: all)"
-    options.add(parser, "PATTERN", text, nargs="?", default="")
+    add("PATTERN", text, nargs="?", default="")
 
 
 def run(args: Namespace) -> None:

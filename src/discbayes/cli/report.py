@@ -26,11 +26,11 @@ REPORT = "report.html"
 
 def configure(parser: ArgumentParser) -> None:
     """Declare the arguments."""
+    add = options.adder(parser)
     options.add_model(parser)
-    options.add(parser, "DATA", "test rows with classes: a file or a data set", nargs="?")
+    add("DATA", "test rows with classes: a file or a data set", nargs="?")
     options.add_known_target(parser)
-    written = f"the report to write (default: {REPORT})"
-    options.add(parser, "-o, --output FILE", written, default=REPORT)
+    add("-o, --output FILE", f"the report to write (default: {REPORT})", default=REPORT)
     options.add_prediction(parser)
 
 

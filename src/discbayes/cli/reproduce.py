@@ -29,14 +29,14 @@ PAPERS, PACKAGE = "papers", "discbayes_papers"
 
 def configure(parser: ArgumentParser) -> None:
     """Declare the arguments."""
+    add = options.adder(parser)
     parser.add_argument(
         "names", nargs="*", metavar="NAME", help="experiments, or 'all'; see --list"
     )
-    options.add(parser, "--list", "list the experiments, and what cannot be reproduced")
-    options.add(parser, "--quick", "run a small part only, to try it; stored separately")
-    options.add(parser, "--pages", "run nothing: write the pages of the stored results")
-    where = f"for rows and pages (default: {FOLDER})"
-    options.add(parser, "--folder DIR", where, default=FOLDER)
+    add("--list", "list the experiments, and what cannot be reproduced")
+    add("--quick", "run a small part only, to try it; stored separately")
+    add("--pages", "run nothing: write the pages of the stored results")
+    add("--folder DIR", f"for rows and pages (default: {FOLDER})", default=FOLDER)
     options.add_effort(parser, "processes")
 
 
