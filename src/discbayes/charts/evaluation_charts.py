@@ -1,5 +1,6 @@
-"""Charts of a posterior against the true classes: reliability, ROC and precision-recall curves, and
-accuracy with missing values.
+"""Charts of a posterior against the true classes.
+
+Reliability, ROC and precision-recall curves, and accuracy with missing values.
 """
 
 from __future__ import annotations
@@ -29,8 +30,9 @@ def reliability_chart(
     weight: np.ndarray | None = None,
     n_bins: int = N_BINS,
 ) -> Chart:
-    """Describe how often the most probable class is right, by its probability, and the rows of
-    each bin.
+    """Describe how often the most probable class is right, by its probability.
+
+    Bars are the rows of each bin.
     """
     confidence, right, rows = calibration_bins(posterior, codes, weight, n_bins)
     error = expected_calibration_error(posterior, codes, weight, n_bins)

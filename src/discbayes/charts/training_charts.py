@@ -51,8 +51,9 @@ def edge_of(step: Step) -> list[object]:
 
 
 def search_chart(stage: Stage) -> Chart:
-    """Describe the score after each step: a line for each run, the best run first, and dots for
-    each kind of move.
+    """Describe the score after each step of a search.
+
+    There is a line for each run, the best run first, and dots for each kind of move.
     """
     runs = sorted(stage.runs(), key=lambda run: -np.nan_to_num(run.scores[-1], nan=-np.inf))
     marks: list[Mark] = []

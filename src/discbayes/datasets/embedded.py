@@ -1,6 +1,4 @@
-"""The data sets that need no file: scikit-learn's, those that a rule makes, and seeded synthetic
-ones.
-"""
+"""Data sets that need no file: scikit-learn's, those that a rule makes, and seeded draws."""
 
 from __future__ import annotations
 

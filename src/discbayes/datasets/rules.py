@@ -1,5 +1,4 @@
-"""Data sets that a rule makes: every combination of the inputs, and the class that follows from
-them.
+"""Data sets that a rule makes: every combination of the inputs, and the class that follows.
 
 Each function returns ``Columns``; nothing here is random but the training part of ``mofn``.
 """
@@ -23,9 +22,7 @@ _MONK_CARDS = (3, 3, 2, 3, 4, 2)
 
 
 def combinations(*cards: int) -> np.ndarray:
-    """All combinations of values ``0 .. card - 1``, one per row, the last column changing
-    fastest.
-    """
+    """Return all combinations of values ``0 .. card - 1``, the last column changing fastest."""
     return np.indices(cards).reshape(len(cards), -1).T
 
 
@@ -63,8 +60,9 @@ def _corral_class(X: np.ndarray) -> np.ndarray:
 
 
 def mofn(*, random_state: RandomState = 0) -> Columns:
-    """At least 3 of the 7 bits 2 to 8: 300 rows drawn uniformly to train on, all 1,024 to test
-    on.
+    """Make MLC++'s mofn-3-7-10: are at least 3 of the bits 2 to 8 set?
+
+    300 rows are drawn uniformly to train on; all 1,024 are there to test on.
     """
     every = combinations(*[2] * 10)
     drawn = np.random.default_rng(random_state).integers(len(every), size=300)
@@ -112,8 +110,9 @@ def _has_line(taken: np.ndarray) -> np.ndarray:
 
 
 def balance_scale() -> Columns:
-    """Which side of a balance goes down: L, R, or B for neither, for weights and distances 1 to
-    5.
+    """Make balance-scale: which side goes down, L, R or B for neither?
+
+    Weights and distances go from 1 to 5.
     """
     X = combinations(5, 5, 5, 5) + 1
     torque = np.sign(X[:, 0] * X[:, 1] - X[:, 2] * X[:, 3])

@@ -64,8 +64,7 @@ def random_tree(n_features: int, n_values: int, rng: np.random.Generator) -> Ran
 
 @dataclass(frozen=True, eq=False)
 class RandomTrees:
-    """A tree per class, where every class but the first borrows half of its rows from the first
-    one's tree.
+    """A tree per class; all classes but the first borrow half of their rows from its tree.
 
     Examples
     --------

@@ -63,7 +63,7 @@ UNKNOWN = -1.0
 
 @dataclass(frozen=True)
 class TrainingColumns:
-    """What a pipeline depends on: columns of the matrix by kind, class sizes, and settings."""
+    """The inputs of a pipeline: columns of the matrix by kind, class sizes, and settings."""
 
     numeric: list[int]
     with_missing: list[int]

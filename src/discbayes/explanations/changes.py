@@ -187,7 +187,7 @@ class Changes:
 
     @cached_property
     def _parts(self) -> np.ndarray | None:
-        """What each move adds to the log-joint; None where a class is impossible before it."""
+        """The change of the log-joint by each move; None where a class is impossible before it."""
         if not np.isfinite(self._start).all():
             return None
         return self._single - self._start

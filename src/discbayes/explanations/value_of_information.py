@@ -104,7 +104,7 @@ class Information:
 
     @property
     def _in_costs(self) -> dict[str, np.ndarray]:
-        """What the columns save, their prices, and the difference; empty without costs."""
+        """The cost gain of the columns, their prices, and the difference; empty without costs."""
         if self.cost_gain is None or self.price is None:
             return {}
         net = self.cost_gain - self.price
@@ -112,7 +112,7 @@ class Information:
 
     @property
     def worth(self) -> np.ndarray:
-        """What the columns are ranked by: the net gain where there are costs, else the gain."""
+        """The numbers that rank the columns: the net gain where there are costs, else the gain."""
         return self.gain if self.net_gain is None else self.net_gain
 
     @property

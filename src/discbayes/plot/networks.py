@@ -112,7 +112,7 @@ def network(
 
 
 class _Plot:
-    """What one plot shows; lengths are in inches of a picture that is not scaled."""
+    """The content of one plot; lengths are in inches of a picture that is not scaled."""
 
     def __init__(self, graph: Graph, other: Graph | None, strengths: Any, show_class: bool | str):
         self.graph = graph

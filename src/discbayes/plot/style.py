@@ -1,4 +1,4 @@
-"""What all plots share: colors, fonts, and the axes that they are drawn on.
+"""Style that all plots share: colors, fonts, and the axes that they are drawn on.
 
 The colors can be distinguished with every kind of color blindness; wherever there are several,
 lines, markers or signs differ as well.

@@ -173,8 +173,9 @@ def _calibration(clf: BayesNetClassifier) -> tuple[str, str]:
 
 
 def _class_prior(clf: BayesNetClassifier) -> list[tuple[str, str, str]]:
-    """Return P(class) with nothing known; nothing where that needs too large a factor, which may be
-    so without normalized tables.
+    """Return P(class) with nothing known, unless that needs too large a factor.
+
+    Without normalized tables it may.
     """
     try:
         known = clf.network_.query(clf.network_.domain.target.name)

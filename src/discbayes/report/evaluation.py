@@ -237,8 +237,9 @@ def _frequent_confusions(counts: np.ndarray, names: Sequence[str]) -> str:
 
 
 def class_metrics(posterior: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Return rows, precision, recall, F1 and the area under the ROC curve of each class; NaN where
-    one is undefined.
+    """Return rows, precision, recall, F1 and the area under the ROC curve of each class.
+
+    A metric that is undefined is NaN.
 
     >>> class_metrics(np.array([[0.9, 0.1], [0.4, 0.6], [0.7, 0.3]]), np.array([0, 1, 1])).round(2)
     array([[1.  , 0.5 , 1.  , 0.67, 1.  ],

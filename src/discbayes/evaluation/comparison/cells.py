@@ -33,7 +33,7 @@ FAILED = "failed: "
 
 @dataclass(frozen=True, eq=False)
 class Setup:
-    """What all methods share: rows, classes, folds, and the percentages of missing cells."""
+    """The inputs that all methods share: rows, classes, folds, percentages of missing cells."""
 
     table: Table
     y: np.ndarray
