@@ -99,7 +99,8 @@ class Calibration(ABC):
 
 def _sums_to_one(shares: np.ndarray) -> bool:
     """Return whether numbers are probabilities of one distribution; NaN is none."""
-    return bool((shares >= 0).all() and np.isclose(shares.sum(), 1.0))
+    # bounded before they are summed: numbers of a file may overflow
+    return bool(((shares >= 0) & (shares <= 1.001)).all() and np.isclose(shares.sum(), 1.0))
 
 
 @dataclass(frozen=True, eq=False)
