@@ -116,11 +116,7 @@ def _check_columns(args: Namespace) -> None:
         raise UserError(f"{args.data} has no rows")
     hint = delimiter_hint(args.data, csv_format(args))
     source = InputTable(args.data, first.frame, hint=hint)
-    source.require([args.target], "the target")
-    source.require(args.categorical, "--categorical")
-    source.require(args.drop, "--drop")
-    if args.weights is not None:
-        source.require([args.weights], "--weights")
+    source.require_roles(args.target, args)
     source.without({args.target, args.weights, *args.drop})
 
 

@@ -77,6 +77,13 @@ class InputTable:
                 f" {listed(nearest_first(lacking[0], columns))}{self.hint}"
             )
 
+    def require_roles(self, target: str, args: Namespace) -> None:
+        """Raise an error if a column that an option names is not there."""
+        self.require([target], "the target")
+        self.require(args.categorical, "--categorical")
+        self.require(args.drop, "--drop")
+        self.require([] if args.weights is None else [args.weights], "--weights")
+
     def without(self, names: Collection[str]) -> Any:
         """Return the table without some columns."""
         kept = [name for name in self.table.column_names if name not in names]

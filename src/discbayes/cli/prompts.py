@@ -44,14 +44,6 @@ class Ended(Exception):
     """The dialogue is over; the text gives the reason."""
 
 
-@dataclass(frozen=True)
-class Question:
-    """A column to ask for, and the expected benefit of its value."""
-
-    variable: Variable
-    benefit: str
-
-
 @dataclass
 class Case:
     """The known values of one case.
@@ -91,8 +83,11 @@ class Case:
             return int(posterior.argmax())
         return int(cheapest(posterior[None], self.costs)[0])
 
-    def question(self) -> Question:
-        """Return the best column that was not asked for yet; raise `Ended` if none is worth it."""
+    def question(self) -> tuple[Variable, str]:
+        """Return the best column that was not asked for yet, and the benefit of its value.
+
+        Raise `Ended` if none is worth it.
+        """
         found = self.model.value_of_information(self.row, costs=self.costs, prices=self.prices)
         asked = {name for name, _ in self.answers}
         left = [place for place, name in enumerate(found.names) if name not in asked]
@@ -103,7 +98,7 @@ class Case:
         variable = domain.features[domain.position(found.names[best])]
         if found.net_gain is not None and found.cost_gain is not None:
             if found.net_gain[best] > 0:
-                return Question(variable, f"would save {found.net_gain[best]:.3g}")
+                return variable, f"would save {found.net_gain[best]:.3g}"
             if any(found.cost_gain[place] for place in left):
                 raise Ended("no question is worth its price")
             raise Ended("no question alone would save anything")
@@ -111,7 +106,7 @@ class Case:
             raise Ended("no remaining column is informative")
         share = found.share[best]
         percent = f"{share:.0%}" if share >= 0.01 else "less than 1%"
-        return Question(variable, f"reduces the expected entropy by {percent}")
+        return variable, f"reduces the expected entropy by {percent}"
 
 
 # ---- the dialogue
@@ -123,7 +118,7 @@ def converse(case: Case, min_probability: float | None, max_questions: int | Non
     try:
         while True:
             _check_stopping(case, min_probability, max_questions)
-            tell(_ask(case, case.question()), class_probabilities(case))
+            tell(_ask(case, *case.question()), class_probabilities(case))
     except Ended as end:
         return str(end)
 
@@ -136,10 +131,9 @@ def _check_stopping(case: Case, min_probability: float | None, max_questions: in
         raise Ended(f"{asked} asked")
 
 
-def _ask(case: Case, question: Question) -> str:
+def _ask(case: Case, variable: Variable, benefit: str) -> str:
     """Ask until the answer is valid, and return how the answer was understood."""
-    variable = question.variable
-    tell("", *_question_lines(len(case.answers) + 1, question))
+    tell("", *_question_lines(len(case.answers) + 1, variable, benefit))
     while True:
         text = _read_answer()
         if text == "why":
@@ -177,20 +171,19 @@ def tell(*lines: str) -> None:
         print(printable(line), file=sys.stderr, flush=True)
 
 
-def _question_lines(number: int, question: Question) -> list[str]:
+def _question_lines(number: int, variable: Variable, benefit: str) -> list[str]:
     """Format a question: the column, and its possible answers."""
-    variable = question.variable
     head = f"{number}. {_name(variable.name)}"
     labels = [_value(label) for label in choices(variable)]
     missing = [MISSING_LABEL] * variable.reads_missing
     if variable.cuts is not None:
-        return [f"{head}: a number ({question.benefit})", f"   {', '.join([*labels, *missing])}"]
+        return [f"{head}: a number ({benefit})", f"   {', '.join([*labels, *missing])}"]
     if is_numbered(variable):
         labels = [f"{place}) {label}" for place, label in enumerate(labels, 1)]
     labels += missing
     one_line = "   ".join(labels)
     lines = [one_line] if len(one_line) < MAX_LINE else labels
-    return [f"{head} ({question.benefit})", *(f"   {line}" for line in lines)]
+    return [f"{head} ({benefit})", *(f"   {line}" for line in lines)]
 
 
 def _understood(case: Case, variable: Variable) -> str:

@@ -70,9 +70,7 @@ def load_training(args: Namespace) -> Training:
     text = {*args.categorical, *([args.target] if args.target else [])}
     source = open_source(args, text)
     target = args.target or source.target or ""
-    source.require([target], "the target")
-    source.require(args.categorical, "--categorical")
-    source.require(args.drop, "--drop")
+    source.require_roles(target, args)
     weight = read_weights(source, args.weights)
     column = as_text(source.table, [target]).column(target)
     labels = TargetLabels(target, np.array(column.to_pylist(), dtype=object))

@@ -36,18 +36,6 @@ _TIE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class BestMoves:
-    """Sets of moves of the same size that lead to the decision, the best first.
-
-    Each row of ``sets`` has the positions of its moves. ``excluded`` is the largest size of which
-    every set, and every smaller one, was tried and none was enough.
-    """
-
-    sets: np.ndarray
-    excluded: int
-
-
-@dataclass(frozen=True, eq=False)
 class Changes:
     """The moves from one row of codes, and the search among sets of them.
 
@@ -227,8 +215,13 @@ class Changes:
 
     # ---- the search
 
-    def search(self, max_changes: int) -> BestMoves:
-        """Return the smallest sets found that lead to the decision, of up to ``max_changes``."""
+    def search(self, max_changes: int) -> tuple[np.ndarray, int]:
+        """Return the smallest sets found that lead to the decision, of up to ``max_changes``.
+
+        The first result has a row with the positions of the moves for each set, the best first. The
+        second is the largest size of which every set, and every smaller one, was tried and none
+        was enough.
+        """
         excluded, tried_all = 0, True
         kept = np.empty((0, 0), dtype=np.int64)
         for size in range(1, min(max_changes, self.n_features) + 1):
@@ -237,10 +230,9 @@ class Changes:
             successful, kept = self._try(sets, self._width(size + 1))
             if len(successful):
                 smallest = successful if tried_all else self._reduced(successful, excluded + 1)
-                return BestMoves(smallest, excluded)
+                return smallest, excluded
             excluded = size if tried_all else excluded
-        none = np.empty((0, 1), dtype=np.int64)
-        return BestMoves(none, max_changes if tried_all else excluded)
+        return np.empty((0, 1), dtype=np.int64), max_changes if tried_all else excluded
 
     def _most_sets(self, size: int) -> float:
         """Return the number of sets of a size up to which all are tried."""

@@ -234,12 +234,12 @@ def counterfactual(
     start = Counterfactual(beliefs.labels, label, before, target, int(max_changes), proven=True)
     if wanted == now:
         return replace(start, label_after=label, posterior_after=before)
-    found = changes.search(start.max_changes)
+    sets, excluded = changes.search(start.max_changes)
     smaller = min(start.max_changes, changes.n_features)
-    if len(found.sets):
-        smaller = found.sets.shape[1] - 1
-    start = replace(start, proven=found.excluded >= smaller and not _is_estimated(beliefs, codes))
-    results = _results(start, changes, found.sets[: 1 + ALTERNATIVES], row)
+    if len(sets):
+        smaller = sets.shape[1] - 1
+    start = replace(start, proven=excluded >= smaller and not _is_estimated(beliefs, codes))
+    results = _results(start, changes, sets[: 1 + ALTERNATIVES], row)
     return replace(results[0], alternatives=tuple(results[1:])) if results else start
 
 

@@ -142,9 +142,8 @@ class _Drawing:
         self.picture = network_picture(placement, edges, self.box, _SIZES, self.width)
         # Several pictures on one page must not share an id.
         self.arrow = f"discbayes-{secrets.token_hex(6)}"
-        self.strongest = max(
-            (self.strengths.get(edge, 0.0) for edge in structure.edges()), default=0.0
-        )
+        between = [self.strengths.get(edge, 0.0) for edge in structure.edges()]
+        self.strongest = max(between, default=0.0)
 
     def svg(self, label: str) -> str:
         """Return the whole picture."""
