@@ -22,7 +22,7 @@ from discbayes._text import visible
 from discbayes.cli.console import STANDARD_INPUT, UserError
 
 ASCII_SPELLINGS = {
-    # small Greek letters by their names in HTML
+    # Greek characters by their names in HTML
     **{chr(code): name for code, name in codepoint2name.items() if "α" <= chr(code) <= "ω"},
     "−": "-",
     "–": "-",

@@ -132,7 +132,7 @@ def legal_names(texts: Iterable[str]) -> list[str]:
 
 
 def _legal(text: str) -> str:
-    # letters without their accents, as far as they have a plain form
+    # characters without their accents, as far as they have a plain form
     text = unicodedata.normalize("NFKD", text[:_MAX_NAME])
     text = "".join(char for char in text if not unicodedata.combining(char))
     for sign, word in _SIGNS.items():

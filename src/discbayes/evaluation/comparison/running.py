@@ -147,7 +147,7 @@ def check_methods(recipes: Sequence[str], baselines: Sequence[str]) -> tuple[str
 
 
 def make_setup(
-    X: Any, y: Any, cv: int, missing: Sequence[int], categorical: Any = "auto", seed: int = 0
+    X: Any, y: Any, cv: int, missing: Sequence[int] = (), categorical: Any = "auto", seed: int = 0
 ) -> Setup:
     """Check the arguments, and return the table, the folds and the missing percentages."""
     table = read_table(X)
