@@ -19,22 +19,21 @@ import numpy as np
 
 from discbayes.kernels._compile import helper, kernel, small_helper
 from discbayes.kernels.candidate_scan import (
-    ROW_COST,
     beats,
-    bits_are_cheaper,
-    cell_ranges,
     end_within,
+    find_cells,
     lowest_bit,
+    words_within,
 )
+from discbayes.kernels.family_theta import candidate_table
 from discbayes.kernels.scan_records import (
-    AccuracyRows,
     BaseCells,
     ParentTables,
+    ScanRows,
     ScoringRows,
+    Section,
     ValueBits,
 )
-
-ENTRY_COST = 0.5  # of an entry of a table that is read to find the range of its cell
 
 
 @helper
@@ -69,39 +68,21 @@ def _stays_right(r, at, y, slack, order, log_joint, tables, own):
 
 
 @helper
-def _corrected_by_bits(
-    value_bits,
-    base_bits,
-    ranges,
-    ends,
-    n_words,
-    order,
-    slack,
-    y,
-    other,
-    weight,
-    group,
-    log_joint,
-    tables,
-    own,
-    exactly,
-):
-    """Return the weight of misclassified rows that become (or may become) right, cell by cell.
-
-    ``value_bits`` are the bit sets of the values of the parent.
-    """
-    n_base, n_classes = base_bits.shape[0], log_joint.shape[1]
-    cells, total = value_bits.shape[0] * n_base, 0.0
-    for v in range(value_bits.shape[0]):
-        row = value_bits[v]
+def _corrected_by_bits(view, section, table, cells, exactly):
+    """Return the weight of misclassified rows that become (or may become) right, cell by cell."""
+    _, order, slack, y, other, _, weight, group, log_joint = view
+    _, _, n_base, n_cells, n_classes, tables, own = table
+    total = 0.0
+    for v in range(cells.value_bits.shape[0]):
+        row = cells.value_bits[v]
         for b in range(n_base):
-            cell, cell_bits = v * n_base + b, base_bits[b]
-            for w in range(min((end_within(ends, ranges[cell]) + 63) >> 6, n_words)):
+            cell, cell_bits = v * n_base + b, cells.base_bits[b]
+            for w in range(words_within(section, cells.ranges[cell])):
                 word = row[w] & cell_bits[w]
                 while word != 0:
                     r = (w << 6) + np.int64(lowest_bit(word))
                     word &= word - np.uint64(1)
-                    at = (group[r] * cells + cell) * n_classes
+                    at = (group[r] * n_cells + cell) * n_classes
                     if _may_become_right(r, at, y, other, slack, tables, own) and (
                         not exactly or _is_right(log_joint[order[r]], y[r], at, tables, own)
                     ):
@@ -110,28 +91,14 @@ def _corrected_by_bits(
 
 
 @helper
-def _corrected_by_rows(
-    parent_codes,
-    base,
-    n_base,
-    cells,
-    end,
-    order,
-    slack,
-    y,
-    other,
-    weight,
-    group,
-    log_joint,
-    tables,
-    own,
-    exactly,
-):
+def _corrected_by_rows(view, table, end, exactly):
     """Return the weight of misclassified rows that become (or may become) right, row by row."""
-    n_classes, total = log_joint.shape[1], 0.0
+    _, order, slack, y, other, _, weight, group, log_joint = view
+    codes, base, n_base, n_cells, n_classes, tables, own = table
+    total = 0.0
     for r in range(end):
         m = order[r]
-        at = (group[r] * cells + np.int64(parent_codes[m]) * n_base + base[m]) * n_classes
+        at = (group[r] * n_cells + np.int64(codes[m]) * n_base + base[m]) * n_classes
         if _may_become_right(r, at, y, other, slack, tables, own) and (
             not exactly or _is_right(log_joint[m], y[r], at, tables, own)
         ):
@@ -140,41 +107,21 @@ def _corrected_by_rows(
 
 
 @helper
-def _less_lost_by_bits(
-    gain,
-    threshold,
-    value_bits,
-    base_bits,
-    ranges,
-    ends,
-    first_word,
-    n_words,
-    n_wrong,
-    order,
-    slack,
-    y,
-    weight,
-    group,
-    log_joint,
-    tables,
-    own,
-):
-    """Subtract rows that do not stay right from the gain, until it is below the threshold.
-
-    Only the ``n_near`` rows of least slack have bits, from a new word on.
-    """
-    n_base, n_classes = base_bits.shape[0], log_joint.shape[1]
-    cells = value_bits.shape[0] * n_base
-    for v in range(value_bits.shape[0]):
-        row = value_bits[v]
+def _less_lost_by_bits(gain, threshold, view, section, table, cells):
+    """Subtract rows that do not stay right from the gain, until it is below the threshold."""
+    _, order, slack, y, _, _, weight, group, log_joint = view
+    _, _, n_base, n_cells, n_classes, tables, own = table
+    first, first_word = section.first, section.first_word
+    for v in range(cells.value_bits.shape[0]):
+        row = cells.value_bits[v]
         for b in range(n_base):
-            cell, cell_bits = v * n_base + b, base_bits[b]
-            for w in range(min((end_within(ends, ranges[cell]) + 63) >> 6, n_words)):
+            cell, cell_bits = v * n_base + b, cells.base_bits[b]
+            for w in range(words_within(section, cells.ranges[cell])):
                 word = row[first_word + w] & cell_bits[first_word + w]
                 while word != 0:
-                    r = n_wrong + (w << 6) + np.int64(lowest_bit(word))
+                    r = first + (w << 6) + np.int64(lowest_bit(word))
                     word &= word - np.uint64(1)
-                    at = (group[r] * cells + cell) * n_classes
+                    at = (group[r] * n_cells + cell) * n_classes
                     if not _stays_right(r, at, y, slack, order, log_joint, tables, own):
                         gain -= weight[r]
             if gain < threshold:
@@ -183,29 +130,13 @@ def _less_lost_by_bits(
 
 
 @helper
-def _less_lost_by_rows(
-    gain,
-    threshold,
-    first,
-    end,
-    parent_codes,
-    base,
-    n_base,
-    cells,
-    order,
-    slack,
-    y,
-    weight,
-    group,
-    log_joint,
-    tables,
-    own,
-):
+def _less_lost_by_rows(gain, threshold, view, table, first, end):
     """Subtract rows that do not stay right from the gain, row by row from ``first`` on."""
-    n_classes = log_joint.shape[1]
+    _, order, slack, y, _, _, weight, group, log_joint = view
+    codes, base, n_base, n_cells, n_classes, tables, own = table
     for r in range(first, end):
         m = order[r]
-        at = (group[r] * cells + np.int64(parent_codes[m]) * n_base + base[m]) * n_classes
+        at = (group[r] * n_cells + np.int64(codes[m]) * n_base + base[m]) * n_classes
         if not _stays_right(r, at, y, slack, order, log_joint, tables, own):
             gain -= weight[r]
             if gain < threshold:
@@ -214,18 +145,22 @@ def _less_lost_by_rows(
 
 
 @kernel
-def scan_accuracy(view, rows, bits, cells_of, further, threshold, tolerance, gains, exact):
+def scan_accuracy(
+    view, wrong, right, rows, bits, cells_of, further, threshold, tolerance, gains, exact
+):
     """Score the further parents of one child by the accuracy.
 
     Parameters
     ----------
-    view : AccuracyRows
+    view : ScanRows
         Rows in scan order.
+    wrong, right : Section
+        Those that are misclassified, and the others.
     rows : ScoringRows
         All rows.
     bits, cells_of : ValueBits, BaseCells
-        Bit sets of the misclassified rows and, from a new word on, of the ``view.n_near`` first
-        right ones; and the family that the parents join.
+        Bit sets of the misclassified rows and of the first right ones, and the family that the
+        parents join.
     further : ParentTables
         What the parents add to log θ.
     threshold, tolerance : float
@@ -234,119 +169,33 @@ def scan_accuracy(view, rows, bits, cells_of, further, threshold, tolerance, gai
         Results: the gains, and whether each is exact; if not it is an upper bound. They are not
         returned, as an interrupt while numba makes arrays for Python would be lost.
     """
-    view, rows = AccuracyRows(*view), ScoringRows(*rows)
+    view, rows = ScanRows(*view), ScoringRows(*rows)
+    wrong, right = Section(*wrong), Section(*right)
     bits, cells_of = ValueBits(*bits), BaseCells(*cells_of)
     further = ParentTables(*further)
-    n_base, base = cells_of.n_base, cells_of.base
-    n_groups, n_classes = rows.removed.size, rows.n_classes
-    order, log_joint = view.order, view.log_joint
-    y, other = view.y, view.other
-    slack, weight = view.slack, view.weight
-    group, base_bits = view.group, cells_of.bits
-    wrong_ends, right_ends = view.wrong_ends, view.right_ends
-    n_wrong, n_near = view.n_wrong, view.n_near
-    wrong_words, near_words = (n_wrong + 63) >> 6, (n_near + 63) >> 6
     exact[:] = False
     for k in range(gains.size):
-        p, start = further.parents[k], further.starts[k]
-        parent_card, parent_codes = rows.cards[p], rows.codes[p]
-        cells = parent_card * n_base
-        size = n_groups * cells * n_classes
-        table, own = further.tables[start : start + size], further.own[start : start + size]
-        end = end_within(wrong_ends, further.ranges[k])
-        first_bit = bits.value_start[p]
-        value_bits, ranges = bits.bits[first_bit : first_bit + parent_card], np.empty(0)
-        use_bits = (
-            bits.has_bits[p] and base_bits.shape[0] == n_base and end * ROW_COST > size * ENTRY_COST
-        )
-        if use_bits:
-            ranges = np.empty(cells)
-            cell_ranges(table, own, 0, cells, n_groups, n_classes, ranges)
-            use_bits = bits_are_cheaper(ranges, cells, wrong_ends, end)
+        p, table = further.parents[k], candidate_table(rows, cells_of, further, k)
+        table_range = further.ranges[k]
+        n_within = end_within(wrong.ends, table_range)
+        cells = find_cells(table, bits, cells_of, p, rows.removed.size, wrong, n_within, False)
         # First the rows that may become right, then those that do.
-        for step in range(2):
-            exactly = step == 1
-            if use_bits:
-                gain = _corrected_by_bits(
-                    value_bits,
-                    base_bits,
-                    ranges,
-                    wrong_ends,
-                    wrong_words,
-                    order,
-                    slack,
-                    y,
-                    other,
-                    weight,
-                    group,
-                    log_joint,
-                    table,
-                    own,
-                    exactly,
-                )
+        for exactly in (False, True):
+            if cells.by_bits:
+                gain = _corrected_by_bits(view, wrong, table, cells, exactly)
             else:
-                gain = _corrected_by_rows(
-                    parent_codes,
-                    base,
-                    n_base,
-                    cells,
-                    end,
-                    order,
-                    slack,
-                    y,
-                    other,
-                    weight,
-                    group,
-                    log_joint,
-                    table,
-                    own,
-                    exactly,
-                )
+                gain = _corrected_by_rows(view, table, n_within, exactly)
             if gain < threshold:
                 break
         if gain >= threshold:
-            first = n_wrong
-            if use_bits:
-                first += n_near
-                gain = _less_lost_by_bits(
-                    gain,
-                    threshold,
-                    value_bits,
-                    base_bits,
-                    ranges,
-                    right_ends,
-                    wrong_words,
-                    near_words,
-                    n_wrong,
-                    order,
-                    slack,
-                    y,
-                    weight,
-                    group,
-                    log_joint,
-                    table,
-                    own,
-                )
+            first = right.first
+            if cells.by_bits:
+                gain = _less_lost_by_bits(gain, threshold, view, right, table, cells)
+                # The rows of larger slack have no bits.
+                first += right.n_bits
             if gain >= threshold:
-                end = n_wrong + end_within(right_ends, further.ranges[k])
-                gain = _less_lost_by_rows(
-                    gain,
-                    threshold,
-                    first,
-                    end,
-                    parent_codes,
-                    base,
-                    n_base,
-                    cells,
-                    order,
-                    slack,
-                    y,
-                    weight,
-                    group,
-                    log_joint,
-                    table,
-                    own,
-                )
+                end = right.first + end_within(right.ends, table_range)
+                gain = _less_lost_by_rows(gain, threshold, view, table, first, end)
             exact[k] = gain >= threshold
             threshold = max(threshold, gain - tolerance)
         gains[k] = gain

@@ -128,8 +128,8 @@ def _change(view, rows, child, new, old, threshold):
             return gain
     row, ranges = np.empty(n_classes), np.empty(n_new)
     old_ranges = np.empty(n_old)
-    cell_ranges(tables, own, start, n_new, n_groups, n_classes, ranges)
-    cell_ranges(old_tables, old_own, old_start, n_old, n_groups, n_classes, old_ranges)
+    cell_ranges(tables, own, start, n_groups, n_classes, ranges)
+    cell_ranges(old_tables, old_own, old_start, n_groups, n_classes, old_ranges)
     for m in range(y.size):
         own_code, true = np.int64(child_codes[m]), y[m]
         cell = np.int64(codes[m]) * card + own_code

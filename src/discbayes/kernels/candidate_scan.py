@@ -23,15 +23,18 @@ from __future__ import annotations
 import numpy as np
 
 from discbayes.kernels._compile import helper, inline_kernel, kernel, popcount, small_helper
-from discbayes.kernels.family_theta import cell_range
+from discbayes.kernels.family_theta import candidate_table, cell_range, entries_of
 from discbayes.kernels.objective_rows import TIE
 from discbayes.kernels.scan_records import (
     BaseCells,
     CountingBits,
     LikelyClasses,
-    MarginRows,
+    LinearRows,
     ParentTables,
+    ScanRows,
     ScoringRows,
+    Section,
+    TableCells,
     ValueBits,
 )
 
@@ -45,6 +48,7 @@ SHIFT = 4  # bits by which the steps are coarser in which the rows within a rang
 WORD_COST = 0.8
 ROW_COST = 2.5
 CELL_COST = 4.0
+ENTRY_COST = 0.5  # of an entry of a table that is read to find the range of its cell
 ROWS_PER_LOG = 8  # rows whose factors are multiplied before a logarithm is taken
 
 
@@ -136,27 +140,28 @@ def lowest_bit(word):
 
 
 @small_helper
-def _margin_change(r, at, log_joint, y, other, value, tables, own, scale):
+def _margin_change(view, r, at, tables, own):
     """Return by how much a row's value differs from what the linear part has already counted."""
-    true = y[r]
-    mine = log_joint[r, true] + own[at + true]
+    log_joint, true = view.log_joint, view.y[r]
+    m = view.order[r]
     strongest = -np.inf
     for c in range(log_joint.shape[1]):
-        score = log_joint[r, c] + tables[at + c] if c != true else -np.inf
+        score = log_joint[m, c] + tables[at + c] if c != true else -np.inf
         strongest = score if score > strongest else strongest
-    change = min(1.0, scale * (mine - strongest)) - value[r]
-    if value[r] < 1.0:
-        change -= scale * (own[at + true] - tables[at + other[r]])
+    mine = log_joint[m, true] + own[at + true]
+    change = min(1.0, view.scale * (mine - strongest)) - view.value[r]
+    if view.value[r] < 1.0:
+        change -= view.scale * (own[at + true] - tables[at + view.other[r]])
     return change
 
 
 @helper
-def cell_ranges(tables, own, start, cells, n_groups, n_classes, ranges):
+def cell_ranges(tables, own, start, n_groups, n_classes, ranges):
     """Find the range of each cell of the table that begins at ``start``, over all groups."""
-    for cell in range(cells):
+    for cell in range(ranges.size):
         ranges[cell] = 0.0
         for g in range(n_groups):
-            at = start + (g * cells + cell) * n_classes
+            at = start + (g * ranges.size + cell) * n_classes
             ranges[cell] = max(ranges[cell], cell_range(tables, own, at, n_classes))
 
 
@@ -201,118 +206,107 @@ def end_within(ends, table_range):
 
 
 @helper
-def bits_are_cheaper(ranges, cells, ends, n_rows):
-    """Return whether bit sets find the rows within range sooner than a loop over ``n_rows``."""
-    cost = cells * CELL_COST
-    for cell in range(cells):
-        cost += WORD_COST / 64.0 * end_within(ends, ranges[cell])
-    return cost < n_rows * ROW_COST
+def find_cells(table, bits, cells_of, parent, n_groups, section, n_rows, need_ranges):
+    """Return the ranges of the cells of a table, and the bit sets of a parent if they are quicker.
 
-
-@helper
-def _linear_part(counting, first_bit, parent_card, tables, n_base, n_classes, sign):
-    """Sum table entries over rows, which bit sets sorted by group and class count."""
-    bits, base_bits = counting.bits, counting.base_bits
-    word_start = counting.word_start
-    cells, n_keys = parent_card * n_base, word_start.size - 1
-    total = 0.0
-    for v in range(parent_card):
-        row = bits[first_bit + v]
-        for b in range(n_base):
-            base = base_bits[b]
-            cell = v * n_base + b
-            for s in range(n_keys):
-                count = np.uint64(0)
-                for w in range(word_start[s], word_start[s + 1]):
-                    count += popcount(row[w] & base[w])
-                g, c = s // n_classes, s % n_classes
-                total += count * tables[(g * cells + cell) * n_classes + c]
-    return sign * total
-
-
-@helper
-def _linear_by_rows(view, rows, parent_codes, base, cells, n_base, tables, own):
-    """Sum the linear part row by row: for weights, and for features with many values."""
-    linear_rows, other = view.linear_rows, view.best_other
-    y, weight = rows.y, rows.weight
-    group, n_classes = rows.group, rows.n_classes
-    total = 0.0
-    for k in range(linear_rows.size):
-        m = linear_rows[k]
-        at = (group[m] * cells + np.int64(parent_codes[m]) * n_base + base[m]) * n_classes
-        total += weight[m] * (own[at + y[m]] - tables[at + other[m]])
-    return total
-
-
-@helper
-def _correct_by_bits(gain, threshold, view, value_bits, base_bits, ranges, tables, own):
-    """Add the changes of rows within range, cell by cell, until the gain is below the threshold.
-
-    ``value_bits`` are the bit sets of the values of the parent.
+    They are if they find the rows within range sooner than a loop over ``n_rows``. The ranges are
+    left out where neither the bit sets nor the caller needs them.
     """
-    log_joint, value = view.log_joint, view.value
-    y, other = view.y, view.other
-    group, weight = view.group, view.weight
-    ends, scale = view.ends, view.scale
-    n_base, n_words = base_bits.shape
-    cells, n_classes = value_bits.shape[0] * n_base, log_joint.shape[1]
-    for v in range(value_bits.shape[0]):
-        row = value_bits[v]
-        for b in range(n_base):
-            cell, cell_bits = v * n_base + b, base_bits[b]
-            for w in range(min((end_within(ends, ranges[cell]) + 63) >> 6, n_words)):
+    has_bits = bits.has_bits[parent] and cells_of.bits.shape[0] == table.n_base
+    may_pay = has_bits and n_rows * ROW_COST > table.tables.size * ENTRY_COST
+    ranges = np.empty(table.n_cells if need_ranges or may_pay else 0)
+    cell_ranges(table.tables, table.own, 0, n_groups, table.n_classes, ranges)
+    cost = ranges.size * CELL_COST
+    for cell in range(ranges.size):
+        cost += WORD_COST / 64.0 * end_within(section.ends, ranges[cell])
+    by_bits = has_bits and ranges.size > 0 and cost < n_rows * ROW_COST
+    value_bits = bits.bits[bits.value_start[parent] : bits.value_start[parent + 1]]
+    return TableCells(by_bits, ranges, value_bits, cells_of.bits)
+
+
+@small_helper
+def words_within(section, cell_range):
+    """Return the number of words with the bits of the rows of a section within a range."""
+    return (min(end_within(section.ends, cell_range), section.n_bits) + 63) >> 6
+
+
+@helper
+def _correct_by_bits(gain, threshold, view, section, table, cells):
+    """Add the changes of rows within range, cell by cell, until the gain is below the threshold."""
+    tables, own = table.tables, table.own
+    for v in range(cells.value_bits.shape[0]):
+        row = cells.value_bits[v]
+        for b in range(table.n_base):
+            cell, cell_bits = v * table.n_base + b, cells.base_bits[b]
+            for w in range(words_within(section, cells.ranges[cell])):
                 word = row[w] & cell_bits[w]
                 while word != 0:
                     r = (w << 6) + np.int64(lowest_bit(word))
                     word &= word - np.uint64(1)
-                    at = (group[r] * cells + cell) * n_classes
-                    gain += weight[r] * _margin_change(
-                        r, at, log_joint, y, other, value, tables, own, scale
-                    )
+                    at = (view.group[r] * table.n_cells + cell) * table.n_classes
+                    gain += view.weight[r] * _margin_change(view, r, at, tables, own)
             if gain < threshold:
                 return gain
     return gain
 
 
 @helper
-def _correct_by_rows(
-    gain, threshold, view, end, parent_codes, base, n_base, cells, ranges, tables, own
-):
+def _correct_by_rows(gain, threshold, view, end, table, ranges):
     """Add the changes of rows within range, row by row, until the gain is below the threshold."""
-    log_joint, value = view.log_joint, view.value
-    y, other = view.y, view.other
-    group, weight = view.group, view.weight
-    slack, order = view.slack, view.order
-    scale, n_classes = view.scale, log_joint.shape[1]
+    tables, own = table.tables, table.own
     for r in range(end):
-        m = order[r]
-        cell = np.int64(parent_codes[m]) * n_base + base[m]
-        if slack[r] <= ranges[cell]:
-            at = (group[r] * cells + cell) * n_classes
-            gain += weight[r] * _margin_change(
-                r, at, log_joint, y, other, value, tables, own, scale
-            )
+        m = view.order[r]
+        cell = np.int64(table.codes[m]) * table.n_base + table.base[m]
+        if view.slack[r] <= ranges[cell]:
+            at = (view.group[r] * table.n_cells + cell) * table.n_classes
+            gain += view.weight[r] * _margin_change(view, r, at, tables, own)
             if gain < threshold:
                 return gain
     return gain
 
 
+@helper
+def _linear_by_counts(counting, first_bit, table, entries):
+    """Sum table entries over rows, which bit sets sorted by group and class count."""
+    word_start, total = counting.word_start, 0.0
+    for cell in range(table.n_cells):
+        row = counting.bits[first_bit + cell // table.n_base]
+        base = counting.base_bits[cell % table.n_base]
+        for s in range(word_start.size - 1):
+            count = np.uint64(0)
+            for w in range(word_start[s], word_start[s + 1]):
+                count += popcount(row[w] & base[w])
+            g, c = s // table.n_classes, s % table.n_classes
+            total += count * entries[(g * table.n_cells + cell) * table.n_classes + c]
+    return total
+
+
+@helper
+def _linear_by_rows(linear, rows, table):
+    """Sum the linear part row by row: for weights, and for features with many values."""
+    total = 0.0
+    for m in linear.rows:
+        at = entries_of(table, rows.group[m], m)
+        total += rows.weight[m] * (table.own[at + rows.y[m]] - table.tables[at + linear.other[m]])
+    return total
+
+
 @kernel
 def scan_margin(
-    view, rows, bits, cells_of, by_own, by_other, further, threshold, tolerance, gains, exact
+    view, section, linear, rows, bits, cells_of, further, threshold, tolerance, gains, exact
 ):
     """Score the further parents of one child by the margin.
 
     Parameters
     ----------
-    view : MarginRows
-        Rows in scan order.
+    view, section : ScanRows, Section
+        The rows of least slack, in scan order.
+    linear : LinearRows
+        The rows on the linear part.
     rows : ScoringRows
         All rows.
     bits, cells_of : ValueBits, BaseCells
         Bit sets of the rows in scan order, and the family that the parents join.
-    by_own, by_other : CountingBits
-        Bit sets of rows on the linear part, by own and by strongest other class.
     further : ParentTables
         What the parents add to log θ.
     threshold, tolerance : float
@@ -321,56 +315,28 @@ def scan_margin(
         Results: the gains, and whether each is exact; if not it is an upper bound. They are not
         returned, as an interrupt while numba makes arrays for Python would be lost.
     """
-    view, rows = MarginRows(*view), ScoringRows(*rows)
+    view, section = ScanRows(*view), Section(*section)
+    linear, rows = LinearRows(*linear), ScoringRows(*rows)
     bits, cells_of = ValueBits(*bits), BaseCells(*cells_of)
-    by_own, by_other = CountingBits(*by_own), CountingBits(*by_other)
-    further = ParentTables(*further)
-    n_base, base = cells_of.n_base, cells_of.base
-    n_groups, n_classes = rows.removed.size, rows.n_classes
+    further, scale = ParentTables(*further), view.scale
+    by_own, by_other = CountingBits(*linear.by_own), CountingBits(*linear.by_other)
     exact[:] = False
-    by_counts = by_own.base_bits.shape[0] == n_base
     for k in range(gains.size):
-        p, start = further.parents[k], further.starts[k]
-        parent_card, parent_codes = rows.cards[p], rows.codes[p]
-        cells = parent_card * n_base
-        end = start + n_groups * cells * n_classes
-        table, own = further.tables[start:end], further.own[start:end]
+        p, table = further.parents[k], candidate_table(rows, cells_of, further, k)
         first_bit = bits.value_start[p]
         # An upper bound, as the value is concave in what is added.
-        if by_counts and bits.has_bits[p]:
-            gain = _linear_part(
-                by_own, first_bit, parent_card, own, n_base, n_classes, view.scale
-            ) + _linear_part(
-                by_other, first_bit, parent_card, table, n_base, n_classes, -view.scale
-            )
+        if bits.has_bits[p] and by_own.base_bits.shape[0] == table.n_base:
+            by_class = scale * _linear_by_counts(by_own, first_bit, table, table.own)
+            gain = by_class - scale * _linear_by_counts(by_other, first_bit, table, table.tables)
         else:
-            gain = view.scale * _linear_by_rows(
-                view, rows, parent_codes, base, cells, n_base, table, own
-            )
+            gain = scale * _linear_by_rows(linear, rows, table)
         if gain >= threshold:
-            ranges = np.empty(cells)
-            cell_ranges(table, own, 0, cells, n_groups, n_classes, ranges)
-            n_within = end_within(view.ends, further.ranges[k])
-            has_both = bits.has_bits[p] and cells_of.bits.shape[0] == n_base
-            if has_both and bits_are_cheaper(ranges, cells, view.ends, n_within):
-                value_bits = bits.bits[first_bit : first_bit + parent_card]
-                gain = _correct_by_bits(
-                    gain, threshold, view, value_bits, cells_of.bits, ranges, table, own
-                )
+            n_within = end_within(section.ends, further.ranges[k])
+            cells = find_cells(table, bits, cells_of, p, rows.removed.size, section, n_within, True)
+            if cells.by_bits:
+                gain = _correct_by_bits(gain, threshold, view, section, table, cells)
             else:
-                gain = _correct_by_rows(
-                    gain,
-                    threshold,
-                    view,
-                    n_within,
-                    parent_codes,
-                    base,
-                    n_base,
-                    cells,
-                    ranges,
-                    table,
-                    own,
-                )
+                gain = _correct_by_rows(gain, threshold, view, n_within, table, cells.ranges)
             exact[k] = gain >= threshold
             threshold = max(threshold, gain - tolerance)
         gains[k] = gain
@@ -414,40 +380,33 @@ def likely_classes(posterior, y, rows, min_share, start, classes, shares):
 
 
 @helper
-def _likelihood_gain(
-    likely, rows, parent_codes, base, n_base, cells, own, factors, own_factors, threshold
-):
+def _likelihood_gain(likely, rows, table, factors, own_factors, threshold):
     """Sum the gains of rows and the most that the others can gain.
 
     Returns an upper bound as soon as that is below the threshold. The factors of several rows are
     multiplied before a logarithm is taken of them.
     """
-    which, start = likely.rows, likely.start
-    classes, shares = likely.classes, likely.shares
-    max_gain_from, n_classes = likely.max_gain_from, rows.n_classes
-    weight, group = rows.weight, rows.group
     gain, product = 0.0, 1.0
     pending = 0
-    for k in range(which.size):
-        m = which[k]
-        at = (group[m] * cells + np.int64(parent_codes[m]) * n_base + base[m]) * n_classes
-        q = start[k]
-        true = classes[q]
-        total = shares[q] * own_factors[at + true]
-        for j in range(q + 1, start[k + 1]):
-            total += shares[j] * factors[at + classes[j]]
-        gain += weight[m] * own[at + true]
-        if weight[m] == 1.0:
+    for k in range(likely.rows.size):
+        m, q = likely.rows[k], likely.start[k]
+        at = entries_of(table, rows.group[m], m)
+        true, weight = likely.classes[q], rows.weight[m]
+        total = likely.shares[q] * own_factors[at + true]
+        for j in range(q + 1, likely.start[k + 1]):
+            total += likely.shares[j] * factors[at + likely.classes[j]]
+        gain += weight * table.own[at + true]
+        if weight == 1.0:
             product *= total
             pending += 1
         else:
-            gain -= weight[m] * np.log(total)
+            gain -= weight * np.log(total)
         if pending == ROWS_PER_LOG:
             gain -= np.log(product)
             product, pending = 1.0, 0
-            if gain + max_gain_from[k + 1] < threshold:
-                return gain + max_gain_from[k + 1]
-    return gain - np.log(product) + max_gain_from[which.size]
+            if gain + likely.max_gain_from[k + 1] < threshold:
+                return gain + likely.max_gain_from[k + 1]
+    return gain - np.log(product) + likely.max_gain_from[likely.rows.size]
 
 
 @kernel
@@ -477,21 +436,12 @@ def scan_likelihood(doubtful, every, rows, cells_of, further, threshold, toleran
     doubtful, every = LikelyClasses(*doubtful), LikelyClasses(*every)
     rows, cells_of = ScoringRows(*rows), BaseCells(*cells_of)
     further = ParentTables(*further)
-    n_base, base = cells_of.n_base, cells_of.base
     exact[:] = False
     for k in range(gains.size):
-        p, start = further.parents[k], further.starts[k]
-        cells = rows.cards[p] * n_base
-        end = start + rows.removed.size * cells * rows.n_classes
-        own = further.own[start:end]
-        factors, own_factors = np.exp(further.tables[start:end]), np.exp(own)
-        codes = rows.codes[p]
-        gains[k] = _likelihood_gain(
-            doubtful, rows, codes, base, n_base, cells, own, factors, own_factors, threshold
-        )
+        table = candidate_table(rows, cells_of, further, k)
+        factors, own_factors = np.exp(table.tables), np.exp(table.own)
+        gains[k] = _likelihood_gain(doubtful, rows, table, factors, own_factors, threshold)
         if gains[k] >= threshold:
-            gains[k] = _likelihood_gain(
-                every, rows, codes, base, n_base, cells, own, factors, own_factors, -np.inf
-            )
+            gains[k] = _likelihood_gain(every, rows, table, factors, own_factors, -np.inf)
             exact[k] = True
             threshold = max(threshold, gains[k] - tolerance)

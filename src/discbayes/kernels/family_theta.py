@@ -13,7 +13,13 @@ from __future__ import annotations
 import numpy as np
 
 from discbayes.kernels._compile import helper, kernel, popcount, small_helper
-from discbayes.kernels.scan_records import BaseCells, ParentTables, ScoringRows, ValueBits
+from discbayes.kernels.scan_records import (
+    BaseCells,
+    CandidateTable,
+    ParentTables,
+    ScoringRows,
+    ValueBits,
+)
 
 # Schemes to hold rows out.
 RESUBSTITUTION = 0
@@ -241,6 +247,30 @@ def extended_tables(
                     if leave_one_out:
                         own[at + q] -= reference_own[g * n_base_entries + q]
         further.ranges[k] = table_range(table, own, n_classes)
+
+
+@small_helper
+def candidate_table(rows, cells_of, further, k):
+    """Return the table of one of several further parents of a family."""
+    p, start = further.parents[k], further.starts[k]
+    n_cells = rows.cards[p] * cells_of.n_base
+    end = start + rows.removed.size * n_cells * rows.n_classes
+    return CandidateTable(
+        rows.codes[p],
+        cells_of.base,
+        cells_of.n_base,
+        n_cells,
+        rows.n_classes,
+        further.tables[start:end],
+        further.own[start:end],
+    )
+
+
+@small_helper
+def entries_of(table, group, m):
+    """Return where the entries of row ``m`` of a group begin in the table of a candidate."""
+    cell = np.int64(table.codes[m]) * table.n_base + table.base[m]
+    return (group * table.n_cells + cell) * table.n_classes
 
 
 @small_helper

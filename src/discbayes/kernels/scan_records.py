@@ -128,74 +128,117 @@ class ParentTables(NamedTuple):
     own: np.ndarray
 
 
-class AccuracyRows(NamedTuple):
-    """Rows in scan order for the accuracy: misclassified rows by slack, then the others by slack.
+class CandidateTable(NamedTuple):
+    """The table of one of the ``ParentTables``, and the cells of the rows in it.
 
     Attributes
     ----------
-    order : array (n_rows,)
-        The position of each row among all rows; the other fields are in this order.
-    n_wrong, n_near : int
-        How many rows are misclassified, and how many of the others have bits in the bit sets.
-    wrong_ends, right_ends : arrays
-        For each step of slack, how many misclassified (other) rows are within it.
-    slack : array (n_rows,)
-        How far the row's class and another one may move against each other before the decision
-        changes.
-    y, other : int32 arrays (n_rows,)
-        The class of each row, and the strongest other class.
-    weight, group : arrays (n_rows,)
-        Weight and group of each row.
-    log_joint : array (n_rows, n_classes)
-        The log-joint of all rows, not in scan order.
+    codes : array (n_rows,)
+        The codes of the parent.
+    base, n_base : array, int
+        The cells of the family before the parent joins it, see ``BaseCells``.
+    n_cells, n_classes : int
+        The number of cells with the parent, and of classes.
+    tables, own : arrays
+        The table.
     """
 
-    order: np.ndarray
-    n_wrong: int
-    n_near: int
-    wrong_ends: np.ndarray
-    right_ends: np.ndarray
-    slack: np.ndarray
-    y: np.ndarray
-    other: np.ndarray
-    weight: np.ndarray
-    group: np.ndarray
-    log_joint: np.ndarray
+    codes: np.ndarray
+    base: np.ndarray
+    n_base: int
+    n_cells: int
+    n_classes: int
+    tables: np.ndarray
+    own: np.ndarray
 
 
-class MarginRows(NamedTuple):
-    """Rows in scan order for the margin: those of least slack, by slack.
+class ScanRows(NamedTuple):
+    """Rows in scan order: those that a table of small range can change come first.
 
     Attributes
     ----------
     scale : float
         λ: the margin of a row counts as ``min(1, λ · margin)``.
-    order : array
-        The position of each row among all rows.
-    ends : array
-        For each step of slack, how many rows are within it.
-    slack : array
-        How far classes may move against each other while the row's value stays linear.
-    log_joint, y, other, value, weight, group : arrays
-        Log-joint, class, strongest other class, value, weight and group of each row.
-    linear_rows : array
-        Positions of all rows with a value below one, whatever their slack.
-    best_other : array (n_rows,)
-        The strongest other class of all rows, not in scan order.
+    order : array (n_rows,)
+        The position of each row among all rows; the other fields but ``log_joint`` are in this
+        order.
+    slack : array (n_rows,)
+        How far classes may move against each other before the row's decision changes (accuracy) or
+        its value stops being linear (margin).
+    y, other : int32 arrays (n_rows,)
+        The class of each row, and the strongest other class.
+    value, weight, group : arrays (n_rows,)
+        Value, weight and group of each row.
+    log_joint : array (n_rows, n_classes)
+        The log-joint of all rows, not in scan order.
     """
 
     scale: float
     order: np.ndarray
-    ends: np.ndarray
     slack: np.ndarray
-    log_joint: np.ndarray
     y: np.ndarray
     other: np.ndarray
     value: np.ndarray
     weight: np.ndarray
     group: np.ndarray
-    linear_rows: np.ndarray
-    best_other: np.ndarray
+    log_joint: np.ndarray
+
+
+class Section(NamedTuple):
+    """Consecutive rows of ``ScanRows`` that are sorted by slack.
+
+    Attributes
+    ----------
+    first : int
+        The first row.
+    ends : array
+        For each step of slack, how many rows of the section are within it.
+    first_word, n_bits : int
+        How many of its rows, those of least slack, are in the bit sets, and from which word on.
+    """
+
+    first: int
+    ends: np.ndarray
+    first_word: int
+    n_bits: int
+
+
+class TableCells(NamedTuple):
+    """How the rows of the cells of a table are found.
+
+    Attributes
+    ----------
+    by_bits : bool
+        Whether bit sets find them, and not a loop over rows.
+    ranges : array (n_cells,)
+        The range of each cell; empty if it is not needed.
+    value_bits, base_bits : uint64 arrays (n_bit_sets, n_words)
+        The bit sets of the values of the parent, and of the cells of the family that it joins.
+    """
+
+    by_bits: bool
+    ranges: np.ndarray
+    value_bits: np.ndarray
+    base_bits: np.ndarray
+
+
+class LinearRows(NamedTuple):
+    """Rows whose margin counts in proportion, whatever their slack.
+
+    Attributes
+    ----------
+    rows : array
+        The positions of the rows with a value below one.
+    other : array (n_rows,)
+        The strongest other class of all rows.
+    by_own, by_other : CountingBits
+        Bit sets of the rows, by their own and by the strongest other class.
+    """
+
+    rows: np.ndarray
+    other: np.ndarray
+    by_own: tuple[np.ndarray, ...]
+    by_other: tuple[np.ndarray, ...]
 
 
 class CountingBits(NamedTuple):

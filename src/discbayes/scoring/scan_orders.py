@@ -6,18 +6,20 @@ the rows and say why a candidate may be abandoned.
 
 from __future__ import annotations
 
-from typing import Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from discbayes.kernels import accuracy_scan, candidate_scan
 from discbayes.kernels.scan_records import (
-    AccuracyRows,
     CountingBits,
     LikelyClasses,
-    MarginRows,
     ParentTables,
+    ScanRows,
     ScoringRows,
+    Section,
 )
 from discbayes.scoring.bit_sets import NO_BITS, BitSets
 
@@ -27,10 +29,17 @@ MIN_SHARE = 1e-8  # posterior below which a class is hardly in doubt
 NO_COUNTING = tuple(CountingBits(NO_BITS, NO_BITS, np.zeros(1, np.int64)))
 
 
-class ScanOrder(Protocol):
+class ScanOrder(ABC):
     """Rows in scan order for one objective and one network."""
 
-    max_range: float  # the largest range of a table that the order is good for
+    kernel: Callable[..., None]
+    max_range = np.inf  # the largest range of a table that the order is good for
+
+    @abstractmethod
+    def _records(
+        self, child: int, parents: tuple[int, ...], base: np.ndarray, n_base: int
+    ) -> tuple[tuple[Any, ...], ...]:
+        """Return the rows and the cells of a family, as the kernel reads them."""
 
     def scan(
         self,
@@ -64,7 +73,10 @@ class ScanOrder(Protocol):
         exact : bool array
             Whether it is the gain.
         """
-        ...
+        gains, exact = new_results(further)
+        records = self._records(child, parents, base, n_base)
+        self.kernel(*records, tuple(further), threshold, tolerance, gains, exact)
+        return gains, exact
 
 
 def _measure(
@@ -92,70 +104,72 @@ def new_results(further: ParentTables) -> tuple[np.ndarray, np.ndarray]:
     return np.empty(further.parents.size), np.empty(further.parents.size, np.bool_)
 
 
-class AccuracyScanOrder:
+def _scan_rows(
+    rows: ScoringRows,
+    measured: Sequence[np.ndarray],
+    order: np.ndarray,
+    log_joint: np.ndarray,
+    scale: float = 1.0,
+) -> ScanRows:
+    """Put what was measured of the rows in scan order."""
+    other, slack, value, _ = measured
+    return ScanRows(
+        scale,
+        order,
+        slack[order],
+        rows.y[order],
+        other[order],
+        value[order],
+        rows.weight[order],
+        rows.group[order],
+        log_joint,
+    )
+
+
+class AccuracyScanOrder(ScanOrder):
     """For the accuracy: the rows that are misclassified, by slack, then the others, by slack."""
 
-    max_range = np.inf
+    kernel = staticmethod(accuracy_scan.scan_accuracy)
 
     def __init__(
         self, rows: ScoringRows, log_joint: np.ndarray, n_candidates: int, n_jobs: int | None
     ):
         self.rows = rows
-        other, slack, value, keys = _measure(rows, log_joint, candidate_scan.ACCURACY, 1.0)
+        measured = _measure(rows, log_joint, candidate_scan.ACCURACY, 1.0)
+        _, _, value, keys = measured
         by_slack = np.argsort(keys, kind="stable")
         right = value[by_slack] == 1.0
         order = np.concatenate([by_slack[~right], by_slack[right]])
         n_wrong = int(np.count_nonzero(~right))
         n_near = min(max(n_wrong, MIN_NEAR), right.size - n_wrong)
-        self.record = AccuracyRows(
-            order,
-            n_wrong,
-            n_near,
-            _ends(keys[order[:n_wrong]]),
-            _ends(keys[order[n_wrong:]]),
-            slack[order],
-            rows.y[order],
-            other[order],
-            rows.weight[order],
-            rows.group[order],
-            log_joint,
-        )
         # The first row that is right begins a new word, so that words never mix both kinds.
-        first_right = (n_wrong + 63) // 64 * 64
-        positions = np.concatenate([np.arange(n_wrong), first_right + np.arange(n_near)])
-        n_words = (first_right + n_near + 63) // 64
+        first_word = (n_wrong + 63) // 64
+        self._view = _scan_rows(rows, measured, order, log_joint)
+        self._wrong = Section(0, _ends(keys[order[:n_wrong]]), 0, n_wrong)
+        self._right = Section(n_wrong, _ends(keys[order[n_wrong:]]), first_word, n_near)
+        positions = np.concatenate([np.arange(n_wrong), first_word * 64 + np.arange(n_near)])
+        n_words = first_word + (n_near + 63) // 64
         self.bits = BitSets.if_worth_it(
             n_candidates, rows, order[: n_wrong + n_near], positions, n_words, n_jobs
         )
 
-    def scan(
-        self,
-        child: int,
-        parents: tuple[int, ...],
-        base: np.ndarray,
-        n_base: int,
-        further: ParentTables,
-        threshold: float,
-        tolerance: float,
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Score further parents of a family, see ``ScanOrder``."""
-        gains, exact = new_results(further)
-        accuracy_scan.scan_accuracy(
-            tuple(self.record),
+    def _records(
+        self, child: int, parents: tuple[int, ...], base: np.ndarray, n_base: int
+    ) -> tuple[tuple[Any, ...], ...]:
+        return (
+            tuple(self._view),
+            tuple(self._wrong),
+            tuple(self._right),
             tuple(self.rows),
             tuple(self.bits.record),
             (base, n_base, self.bits.cells(child, parents)),
-            tuple(further),
-            threshold,
-            tolerance,
-            gains,
-            exact,
         )
-        return gains, exact
 
 
-class MarginScanOrder:
+class MarginScanOrder(ScanOrder):
     """For the margin: the rows by slack, up to the largest range of a table."""
+
+    kernel = staticmethod(candidate_scan.scan_margin)
 
     def __init__(
         self,
@@ -167,79 +181,51 @@ class MarginScanOrder:
         n_jobs: int | None,
     ):
         self.rows, self.max_range = rows, max_range
-        other, slack, value, keys = _measure(rows, log_joint, candidate_scan.MARGIN, scale)
+        measured = _measure(rows, log_joint, candidate_scan.MARGIN, scale)
+        self._other, _, value, keys = measured
         by_slack = np.argsort(keys, kind="stable")
         ends = _ends(keys[by_slack])
         order = by_slack[: ends[candidate_scan.range_step(max_range)]]
-        linear_rows = np.flatnonzero(value < 1.0)
-        self.record = MarginRows(
-            scale,
-            order,
-            ends,
-            slack[order],
-            log_joint[order],
-            rows.y[order],
-            other[order],
-            value[order],
-            rows.weight[order],
-            rows.group[order],
-            linear_rows,
-            other,
-        )
+        self._view = _scan_rows(rows, measured, order, log_joint, scale)
+        self._section = Section(0, ends, 0, order.size)
         n_words = (order.size + 63) // 64
         self.bits = BitSets.if_worth_it(
             n_candidates, rows, order, np.arange(order.size), n_words, n_jobs
         )
         # Rows on the linear part, counted by own and by strongest other class.
+        self._linear_rows = linear = np.flatnonzero(value < 1.0)
         self._by_class: list[tuple[BitSets, np.ndarray]] = []
         if rows.has_unit_weights and self.bits.record.has_bits.any():
-            for classes in (rows.y, other):
-                keys_of = rows.group[linear_rows] * rows.n_classes + classes[linear_rows]
+            for classes in (rows.y, self._other):
+                keys_of = rows.group[linear] * rows.n_classes + classes[linear]
                 n_keys = rows.n_groups * rows.n_classes
-                self._by_class.append(BitSets.by_key(rows, linear_rows, keys_of, n_keys, n_jobs))
+                self._by_class.append(BitSets.by_key(rows, linear, keys_of, n_keys, n_jobs))
 
-    def scan(
-        self,
-        child: int,
-        parents: tuple[int, ...],
-        base: np.ndarray,
-        n_base: int,
-        further: ParentTables,
-        threshold: float,
-        tolerance: float,
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Score further parents of a family, see ``ScanOrder``."""
-        cells = (base, n_base, self.bits.cells(child, parents))
-        by_own = by_other = NO_COUNTING
-        if self._by_class:
-            by_own, by_other = (
-                (sets.record.bits, sets.cells(child, parents), word_start)
-                for sets, word_start in self._by_class
-            )
-        gains, exact = new_results(further)
-        candidate_scan.scan_margin(
-            tuple(self.record),
+    def _records(
+        self, child: int, parents: tuple[int, ...], base: np.ndarray, n_base: int
+    ) -> tuple[tuple[Any, ...], ...]:
+        by_class = [
+            (sets.record.bits, sets.cells(child, parents), word_start)
+            for sets, word_start in self._by_class
+        ]
+        by_own, by_other = by_class or (NO_COUNTING, NO_COUNTING)
+        return (
+            tuple(self._view),
+            tuple(self._section),
+            (self._linear_rows, self._other, by_own, by_other),
             tuple(self.rows),
             tuple(self.bits.record),
-            cells,
-            by_own,
-            by_other,
-            tuple(further),
-            threshold,
-            tolerance,
-            gains,
-            exact,
+            (base, n_base, self.bits.cells(child, parents)),
         )
-        return gains, exact
 
 
-class LikelihoodScanOrder:
+class LikelihoodScanOrder(ScanOrder):
     """For the conditional likelihood: the rows in doubt, the least certain first, and all rows.
 
     If no candidate is to be abandoned, ``abandons=False``, the rows in doubt are not scanned first.
     """
 
-    max_range = np.inf
+    kernel = staticmethod(candidate_scan.scan_likelihood)
 
     def __init__(self, rows: ScoringRows, log_joint: np.ndarray, abandons: bool = True):
         self.rows = rows
@@ -255,30 +241,11 @@ class LikelihoodScanOrder:
         every_row, none_left = np.arange(rows.y.size), np.zeros(rows.y.size + 1)
         self.all = _likely_classes(rows, every_row, posterior, 0.0, none_left)
 
-    def scan(
-        self,
-        child: int,
-        parents: tuple[int, ...],
-        base: np.ndarray,
-        n_base: int,
-        further: ParentTables,
-        threshold: float,
-        tolerance: float,
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Score further parents of a family, see ``ScanOrder``."""
-        gains, exact = new_results(further)
-        candidate_scan.scan_likelihood(
-            tuple(self.doubtful),
-            tuple(self.all),
-            tuple(self.rows),
-            (base, n_base, NO_BITS),
-            tuple(further),
-            threshold,
-            tolerance,
-            gains,
-            exact,
-        )
-        return gains, exact
+    def _records(
+        self, child: int, parents: tuple[int, ...], base: np.ndarray, n_base: int
+    ) -> tuple[tuple[Any, ...], ...]:
+        cells_of = (base, n_base, NO_BITS)
+        return tuple(self.doubtful), tuple(self.all), tuple(self.rows), cells_of
 
 
 def _likely_classes(
