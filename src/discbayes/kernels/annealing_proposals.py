@@ -42,20 +42,15 @@ def _edge_table(rows, edges, start, parent, child):
 def _linear_change(view, rows, child, new, old):
     """Sum over the rows below one what is added to the own class, less to the strongest other."""
     linear_rows, other = view.linear_rows, view.other
-    y, group = rows.y, rows.group
-    weight, n_classes = rows.weight, rows.n_classes
-    child_codes, card = rows.codes[child], rows.cards[child]
-    codes, n_new = new.codes, new.n_cells
-    start, tables = new.start, new.tables
-    own = new.own
-    old_codes, n_old = old.codes, old.n_cells
-    old_start, old_tables = old.start, old.tables
-    old_own = old.own
+    codes, y, weight, group, _, _, cards, n_classes = rows
+    child_codes, card = codes[child], cards[child]
+    new_codes, n_new, start, tables, own = new
+    old_codes, n_old, old_start, old_tables, old_own = old
     total = 0.0
     for k in range(linear_rows.size):
         m = linear_rows[k]
         own_code, true = np.int64(child_codes[m]), y[m]
-        cell = np.int64(codes[m]) * card + own_code
+        cell = np.int64(new_codes[m]) * card + own_code
         at = start + (group[m] * n_new + cell) * n_classes
         change = own[at + true] - tables[at + other[m]]
         if n_old > 0:
@@ -108,19 +103,12 @@ def _log_posterior(row, true):
 @helper
 def _change(view, rows, child, new, old, threshold):
     """Return by how much the objective changes; below the threshold it may be an upper bound."""
-    y, group = rows.y, rows.group
-    weight, n_classes = rows.weight, rows.n_classes
-    child_codes, card = rows.codes[child], rows.cards[child]
-    kind, n_groups = view.kind, rows.removed.size
-    slack, value = view.slack, view.value
-    log_joint, other = view.log_joint, view.other
-    scale = view.scale
-    codes, n_new = new.codes, new.n_cells
-    start, tables = new.start, new.tables
-    own = new.own
-    old_codes, n_old = old.codes, old.n_cells
-    old_start, old_tables = old.start, old.tables
-    old_own = old.own
+    kind, scale, log_joint, other, _, slack, value, _ = view
+    codes, y, weight, group, removed, _, cards, n_classes = rows
+    child_codes, card = codes[child], cards[child]
+    new_codes, n_new, start, tables, own = new
+    old_codes, n_old, old_start, old_tables, old_own = old
+    n_groups = removed.size
     gain = 0.0
     if kind == MARGIN:
         gain = scale * _linear_change(view, rows, child, new, old)
@@ -132,7 +120,7 @@ def _change(view, rows, child, new, old, threshold):
     cell_ranges(old_tables, old_own, old_start, n_groups, n_classes, old_ranges)
     for m in range(y.size):
         own_code, true = np.int64(child_codes[m]), y[m]
-        cell = np.int64(codes[m]) * card + own_code
+        cell = np.int64(new_codes[m]) * card + own_code
         row_range, at_old = ranges[cell], 0
         if n_old > 0:
             old_cell = np.int64(old_codes[m]) * card + own_code
@@ -254,22 +242,16 @@ def change_parent(view, rows, child, current, edges, proposed, drawn, at, first,
     drawn, edges = EdgeTables(*drawn), EdgeTables(*edges)
     new = _edge_table(rows, drawn, drawn.starts[at], proposed, child)
     old = _edge_table(rows, edges, edges.starts[child], current, child)
-    y, group = rows.y, rows.group
-    n_classes, card = rows.n_classes, rows.cards[child]
-    child_codes, log_joint = rows.codes[child], view.log_joint
-    flat, kind = log_joint.reshape(-1), view.kind
-    other, margin = view.other, view.margin
-    slack, value = view.slack, view.value
-    codes, n_new = new.codes, new.n_cells
-    start, tables = new.start, new.tables
-    own = new.own
-    old_codes, n_old = old.codes, old.n_cells
-    old_start, old_tables = old.start, old.tables
-    old_own = old.own
+    _, _, log_joint, other, margin, slack, value, _ = view
+    kind, flat = view.kind, log_joint.reshape(-1)
+    codes, y, _, group, _, _, cards, n_classes = rows
+    child_codes, card = codes[child], cards[child]
+    new_codes, n_new, start, tables, own = new
+    old_codes, n_old, old_start, old_tables, old_own = old
     for m in range(first, last):
         row, true = m * n_classes, y[m]
         own_code = np.int64(child_codes[m])
-        cell = np.int64(codes[m]) * card + own_code
+        cell = np.int64(new_codes[m]) * card + own_code
         at = start + (group[m] * n_new + cell) * n_classes
         mine = flat[row + true] + own[at + true]
         before = 0

@@ -19,9 +19,9 @@ from discbayes.kernels.candidate_scan import ACCURACY, LIKELIHOOD, beats
 from discbayes.kernels.family_theta import LEAVE_ONE_OUT
 from discbayes.kernels.objective_rows import TIE
 from discbayes.kernels.scan_records import (
-    Forest,
     IncompleteRowRecord,
     ParentTables,
+    RootTable,
     ScoringRows,
 )
 
@@ -102,14 +102,9 @@ def fill_beliefs(forest, rows, begin, end, place, beliefs):
     beliefs : array
         The beliefs that are filled.
     """
-    forest, rows = Forest(*forest), ScoringRows(*rows)
-    codes, cards = rows.codes, rows.cards
-    group, n_classes = rows.group, rows.n_classes
-    parent, theta = forest.parent, forest.theta
-    message_start, told_start = forest.message_start, forest.told_start
-    theta_start, theta_size = forest.theta_start, forest.theta_size
-    child_start, smallest = forest.child_start, forest.smallest
-    upward, children = forest.upward, forest.children
+    (upward, parent, child_start, children, theta_start, theta_size, theta, smallest,
+     message_start, told_start) = forest  # fmt: skip
+    codes, _, _, group, _, _, cards, n_classes = rows
     widest = 0
     for i in range(cards.size):
         widest = max(widest, cards[i])
@@ -203,10 +198,9 @@ def _fill_ratios(ratio, factors, line, card, parent_card, x, v, beliefs, at, abo
     The child (x), the parent (v), or both are missing; ``at`` and ``above`` are where their beliefs
     begin.
     """
-    n_classes = ratio.size
+    n_classes, step = ratio.size, card * ratio.size
     for c in range(n_classes):
         ratio[c] = 0.0
-    step = card * n_classes
     if x < card:
         line += x * n_classes
         for _ in range(parent_card):
@@ -226,6 +220,16 @@ def _fill_ratios(ratio, factors, line, card, parent_card, x, v, beliefs, at, abo
                     ratio[c] += beliefs[above + c] * beliefs[at + q + c] * factors[line + q + c]
             above += n_classes
             line += step
+
+
+@helper
+def _own_factor(root, group, n_classes, x, true):
+    """Return by what leaving a row out changes its own class where the parent is missing.
+
+    The row was counted in the table of the root alone, which it is scored by without itself.
+    """
+    q = (group * root.card + x) * n_classes + true
+    return np.exp(root.reference[q] - root.reference_own[q])
 
 
 @small_helper
@@ -284,37 +288,20 @@ def _margin_by_ratios(joint, shares, first, true, ratio, scale):
 
 
 @helper
-def _decision_gain(
-    view,
-    rows,
-    child,
-    parent,
-    is_leaf,
-    table,
-    own,
-    factors,
-    reference,
-    reference_own,
-    max_shift,
-    threshold,
-):
+def _decision_gain(view, rows, root, max_shift, threshold):
     """Return the gain in accuracy or margin, and whether it is exact.
 
     Rows that are right come by rising margin: the scan ends at the first row whose margin exceeds
     what the table can change, ``max_shift``. A row keeps its value if no class can come close
     enough to its own.
     """
-    kind, scale = view.kind, view.scale
-    joint, shares = view.joint, view.shares
-    margin, value = view.margin, view.value
-    other, max_gain_from = view.other, view.max_gain_from
-    beliefs = view.beliefs
-    child_codes, parent_codes = rows.codes[child], rows.codes[parent]
-    card, parent_card = rows.cards[child], rows.cards[parent]
-    y, group = rows.y, rows.group
-    weight, n_classes = rows.weight, rows.n_classes
-    at, above = view.belief_start[child], view.belief_start[parent]
-    held_out = rows.scheme == LEAVE_ONE_OUT
+    kind, scale, joint, shares, other, margin, value, max_gain_from, beliefs, _ = view
+    _, y, weight, group, _, _, _, n_classes = rows
+    child_codes, parent_codes = root.child_codes, root.parent_codes
+    card, parent_card = root.card, root.parent_card
+    table, own = root.table, root.own
+    factors, held_out = root.factors, root.held_out
+    at, above = root.beliefs, root.parent_beliefs
     top = _largest_entries(table, n_classes)
     ratio = np.empty(n_classes)
     cells = parent_card * card
@@ -348,25 +335,14 @@ def _decision_gain(
             at += card * n_classes
         if v >= parent_card:
             above += parent_card * n_classes
-        if (x >= card and is_leaf) or (
+        if (x >= card and root.is_leaf) or (
             kind == ACCURACY and value[m] == 0.0 and margin[m] < -max_shift
         ):
             continue
-        _fill_ratios(
-            ratio,
-            factors,
-            line * n_classes,
-            card,
-            parent_card,
-            x,
-            v,
-            beliefs,
-            own_at,
-            above_at,
-        )
+        entry = line * n_classes
+        _fill_ratios(ratio, factors, entry, card, parent_card, x, v, beliefs, own_at, above_at)
         if held_out and x < card:
-            q = (group[m] * card + x) * n_classes + true
-            ratio[true] *= np.exp(reference[q] - reference_own[q])
+            ratio[true] *= _own_factor(root, group[m], n_classes, x, true)
         if kind == ACCURACY:
             new = _is_right_by_ratios(joint, shares, first, true, ratio)
         else:
@@ -376,32 +352,19 @@ def _decision_gain(
 
 
 @helper
-def _likelihood_gain(
-    view,
-    rows,
-    child,
-    parent,
-    is_leaf,
-    own,
-    factors,
-    own_factors,
-    reference,
-    reference_own,
-    threshold,
-):
+def _likelihood_gain(view, rows, root, own_factors, threshold):
     """Return the gain in conditional likelihood, and whether it is exact.
 
     The least certain rows come first. The factors of several rows are multiplied before a logarithm
     is taken of them.
     """
-    shares, max_gain_from = view.shares, view.max_gain_from
-    beliefs = view.beliefs
-    child_codes, parent_codes = rows.codes[child], rows.codes[parent]
-    card, parent_card = rows.cards[child], rows.cards[parent]
-    y, group = rows.y, rows.group
-    weight, n_classes = rows.weight, rows.n_classes
-    at, above = view.belief_start[child], view.belief_start[parent]
-    held_out = rows.scheme == LEAVE_ONE_OUT
+    _, _, _, shares, _, _, _, max_gain_from, beliefs, _ = view
+    _, y, weight, group, _, _, _, n_classes = rows
+    child_codes, parent_codes = root.child_codes, root.parent_codes
+    card, parent_card = root.card, root.parent_card
+    own, factors = root.own, root.factors
+    held_out = root.held_out
+    at, above = root.beliefs, root.parent_beliefs
     ratio = np.empty(n_classes)
     cells = parent_card * card
     gain, product = 0.0, 1.0
@@ -428,23 +391,12 @@ def _likelihood_gain(
                 at += card * n_classes
             if v >= parent_card:
                 above += parent_card * n_classes
-            if x >= card and is_leaf:
+            if x >= card and root.is_leaf:
                 continue
-            _fill_ratios(
-                ratio,
-                factors,
-                line * n_classes,
-                card,
-                parent_card,
-                x,
-                v,
-                beliefs,
-                own_at,
-                above_at,
-            )
+            entry = line * n_classes
+            _fill_ratios(ratio, factors, entry, card, parent_card, x, v, beliefs, own_at, above_at)
             if held_out and x < card:
-                q = (group[m] * card + x) * n_classes + true
-                ratio[true] *= np.exp(reference[q] - reference_own[q])
+                ratio[true] *= _own_factor(root, group[m], n_classes, x, true)
             total = 0.0
             for c in range(n_classes):
                 total += shares[first + c] * ratio[c]
@@ -522,36 +474,25 @@ def scan_incomplete(
         p, start = further.parents[k], further.starts[k]
         end = start + rows.removed.size * rows.cards[p] * card * n_classes
         table, own = further.tables[start:end], further.own[start:end]
-        factors = np.exp(table)
+        root = RootTable(
+            rows.codes[child],
+            rows.codes[p],
+            card,
+            rows.cards[p],
+            view.belief_start[child],
+            view.belief_start[p],
+            is_leaf,
+            held_out,
+            table,
+            own,
+            np.exp(table),
+            reference,
+            reference_own,
+        )
         if view.kind == LIKELIHOOD:
-            own_factors = np.exp(own) if held_out else factors
-            gains[k], exact[k] = _likelihood_gain(
-                view,
-                rows,
-                child,
-                p,
-                is_leaf,
-                own,
-                factors,
-                own_factors,
-                reference,
-                reference_own,
-                thresholds[k],
-            )
+            own_factors = np.exp(own) if held_out else root.factors
+            gains[k], exact[k] = _likelihood_gain(view, rows, root, own_factors, thresholds[k])
         else:
             max_shift = _max_shift(table, own, held_out, low_shift, high_shift)
-            gains[k], exact[k] = _decision_gain(
-                view,
-                rows,
-                child,
-                p,
-                is_leaf,
-                table,
-                own,
-                factors,
-                reference,
-                reference_own,
-                max_shift,
-                thresholds[k],
-            )
+            gains[k], exact[k] = _decision_gain(view, rows, root, max_shift, thresholds[k])
         exact[k] = exact[k] and gains[k] >= thresholds[k]

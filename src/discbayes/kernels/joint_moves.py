@@ -16,7 +16,7 @@ from discbayes.kernels._compile import helper, kernel
 from discbayes.kernels.candidate_scan import ACCURACY, LIKELIHOOD
 from discbayes.kernels.family_theta import table_range
 from discbayes.kernels.objective_rows import TIE, likelihood_rows, margin_rows, rate_rows
-from discbayes.kernels.scan_records import ChildTables, MoveRows
+from discbayes.kernels.scan_records import CandidateTable, MoveRows
 
 BLOCK_SIZE = 256  # rows whose log-joint stays in the first-level cache
 
@@ -33,13 +33,13 @@ def _fill_values(kind, scale, block, y, values, no_gradient):
 
 
 @helper
-def _add_table(block, first, view, parent_codes, base, n_base, cells, tables, own):
+def _add_table(block, first, view, table):
     """Add what one family gains by its new parent to the log-joint of a block of rows."""
-    n_classes = block.shape[1]
+    codes, base, n_base, n_cells, n_classes, tables, own = table
     group, y = view.group, view.y
     for r in range(block.shape[0]):
         m = first + r
-        cell = group[m] * cells + parent_codes[m] * n_base + base[m]
+        cell = group[m] * n_cells + codes[m] * n_base + base[m]
         # An unsigned index needs no test for negative ones, which makes the loops faster.
         at = np.uint64(cell * n_classes)
         true = y[m]
@@ -80,16 +80,13 @@ def scan_moves(view, joining, member_start, members, threshold, gains, exact):
         Results: the gains, and whether each is exact; if not it is an upper bound. They are not
         returned, as an interrupt while numba makes arrays for Python would be lost.
     """
-    view, joining = MoveRows(*view), ChildTables(*joining)
+    view = MoveRows(*view)
     n_classes, n_moves = view.log_joint.shape[1], member_start.size - 1
-    starts, max_gain_from = joining.starts, view.max_gain_from
-    log_joint, y = view.log_joint, view.y
-    weight, value = view.weight, view.value
-    tables, own = joining.tables, joining.own
-    bases, codes = joining.bases, joining.codes
+    codes, card, children, n_bases, bases, starts, tables, own = joining
+    _, _, log_joint, _, y, weight, _, value, max_gain_from = view
     buffer, values = np.empty((BLOCK_SIZE, n_classes)), np.empty(BLOCK_SIZE)
     no_gradient = np.empty((0, n_classes))
-    ranges = np.empty(joining.children.size)
+    ranges = np.empty(children.size)
     for q in range(ranges.size):
         span = slice(starts[q], starts[q + 1])
         ranges[q] = table_range(tables[span], own[span], n_classes)
@@ -106,18 +103,12 @@ def scan_moves(view, joining, member_start, members, threshold, gains, exact):
             for j in range(member_start[k], member_start[k + 1]):
                 q = members[j]
                 span = slice(starts[q], starts[q + 1])
-                n_base = joining.n_base[q]
-                _add_table(
-                    block,
-                    first,
-                    view,
-                    codes,
-                    bases[joining.children[q]],
-                    n_base,
-                    joining.card * n_base,
-                    tables[span],
-                    own[span],
+                base, n_base = bases[children[q]], n_bases[q]
+                n_cells = card * n_base
+                table = CandidateTable(
+                    codes, base, n_base, n_cells, n_classes, tables[span], own[span]
                 )
+                _add_table(block, first, view, table)
             _fill_values(view.kind, view.scale, block, y[first:last], block_values, no_gradient)
             for r in range(last - first):
                 gain += weight[first + r] * (block_values[r] - value[first + r])

@@ -2,9 +2,9 @@
 
 A candidate is a further parent of a child. The kernels score it on rows (``ScoringRows``) by tables
 of what it adds to log θ (``ParentTables``), in the cells of the child with the parents that it has
-(``BaseCells``). A record is a NamedTuple, which numba compiles to the fields themselves. A kernel
-reads the fields before its loops: inside, each access would count a reference to the array, which
-takes longer than the access, and hinders the compiler.
+(``BaseCells``). A record is a NamedTuple, which numba compiles to the fields themselves. A hot loop
+is in a helper that is not inlined and reads the fields before the loop: inside, an access may count
+a reference to the array, which takes longer than the access and hinders the compiler.
 
 Python passes the fields as a plain tuple, and the kernel makes the record of them: numba looks up
 the class of a NamedTuple at each call from Python, which takes longer than small scans.
@@ -311,6 +311,40 @@ class IncompleteRowRecord(NamedTuple):
     max_gain_from: np.ndarray
     beliefs: np.ndarray
     belief_start: np.ndarray
+
+
+class RootTable(NamedTuple):
+    """What a parent adds to log θ of a root, and the codes of both.
+
+    Attributes
+    ----------
+    child_codes, parent_codes : arrays (n_rows,)
+        The codes of the root and of the parent.
+    card, parent_card : int
+        The numbers of their values.
+    beliefs, parent_beliefs : int
+        Where the beliefs in their missing values begin.
+    is_leaf, held_out : bool
+        Whether the root has no children, and whether rows are left out one by one.
+    table, own, factors : arrays
+        The table, and its exponentials.
+    reference, reference_own : arrays
+        The table of the root without the parent.
+    """
+
+    child_codes: np.ndarray
+    parent_codes: np.ndarray
+    card: int
+    parent_card: int
+    beliefs: int
+    parent_beliefs: int
+    is_leaf: bool
+    held_out: bool
+    table: np.ndarray
+    own: np.ndarray
+    factors: np.ndarray
+    reference: np.ndarray
+    reference_own: np.ndarray
 
 
 class Forest(NamedTuple):
