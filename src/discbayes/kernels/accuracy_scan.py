@@ -31,7 +31,7 @@ from discbayes.kernels.scan_records import (
     ParentTables,
     ScanRows,
     ScoringRows,
-    Section,
+    SlackSection,
     ValueBits,
 )
 
@@ -154,7 +154,7 @@ def scan_accuracy(
     ----------
     view : ScanRows
         Rows in scan order.
-    wrong, right : Section
+    wrong, right : SlackSection
         Those that are misclassified, and the others.
     rows : ScoringRows
         All rows.
@@ -170,7 +170,7 @@ def scan_accuracy(
         returned, as an interrupt while numba makes arrays for Python would be lost.
     """
     view, rows = ScanRows(*view), ScoringRows(*rows)
-    wrong, right = Section(*wrong), Section(*right)
+    wrong, right = SlackSection(*wrong), SlackSection(*right)
     bits, cells_of = ValueBits(*bits), BaseCells(*cells_of)
     further = ParentTables(*further)
     exact[:] = False

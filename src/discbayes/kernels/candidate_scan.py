@@ -33,7 +33,7 @@ from discbayes.kernels.scan_records import (
     ParentTables,
     ScanRows,
     ScoringRows,
-    Section,
+    SlackSection,
     TableCells,
     ValueBits,
 )
@@ -299,7 +299,7 @@ def scan_margin(
 
     Parameters
     ----------
-    view, section : ScanRows, Section
+    view, section : ScanRows, SlackSection
         The rows of least slack, in scan order.
     linear : LinearRows
         The rows on the linear part.
@@ -315,7 +315,7 @@ def scan_margin(
         Results: the gains, and whether each is exact; if not it is an upper bound. They are not
         returned, as an interrupt while numba makes arrays for Python would be lost.
     """
-    view, section = ScanRows(*view), Section(*section)
+    view, section = ScanRows(*view), SlackSection(*section)
     linear, rows = LinearRows(*linear), ScoringRows(*rows)
     bits, cells_of = ValueBits(*bits), BaseCells(*cells_of)
     further, scale = ParentTables(*further), view.scale

@@ -184,7 +184,7 @@ class ScanRows(NamedTuple):
     log_joint: np.ndarray
 
 
-class Section(NamedTuple):
+class SlackSection(NamedTuple):
     """Consecutive rows of ``ScanRows`` that are sorted by slack.
 
     Attributes

@@ -19,7 +19,7 @@ from discbayes.kernels.scan_records import (
     ParentTables,
     ScanRows,
     ScoringRows,
-    Section,
+    SlackSection,
 )
 from discbayes.scoring.bit_sets import NO_BITS, BitSets
 
@@ -145,8 +145,8 @@ class AccuracyScanOrder(ScanOrder):
         # The first row that is right begins a new word, so that words never mix both kinds.
         first_word = (n_wrong + 63) // 64
         self._view = _scan_rows(rows, measured, order, log_joint)
-        self._wrong = Section(0, _ends(keys[order[:n_wrong]]), 0, n_wrong)
-        self._right = Section(n_wrong, _ends(keys[order[n_wrong:]]), first_word, n_near)
+        self._wrong = SlackSection(0, _ends(keys[order[:n_wrong]]), 0, n_wrong)
+        self._right = SlackSection(n_wrong, _ends(keys[order[n_wrong:]]), first_word, n_near)
         positions = np.concatenate([np.arange(n_wrong), first_word * 64 + np.arange(n_near)])
         n_words = first_word + (n_near + 63) // 64
         self.bits = BitSets.if_worth_it(
@@ -187,7 +187,7 @@ class MarginScanOrder(ScanOrder):
         ends = _ends(keys[by_slack])
         order = by_slack[: ends[candidate_scan.range_step(max_range)]]
         self._view = _scan_rows(rows, measured, order, log_joint, scale)
-        self._section = Section(0, ends, 0, order.size)
+        self._section = SlackSection(0, ends, 0, order.size)
         n_words = (order.size + 63) // 64
         self.bits = BitSets.if_worth_it(
             n_candidates, rows, order, np.arange(order.size), n_words, n_jobs
