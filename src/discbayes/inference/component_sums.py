@@ -47,6 +47,9 @@ class ComponentSums:
         one and are left out.
     names : sequence of str
         The names of the features, for messages.
+    max_cells : float, optional
+        The number of cells, classes included, that the products of one component may have;
+        ``MAX_CELLS`` by default. A larger component is an error.
 
     Attributes
     ----------
@@ -56,8 +59,16 @@ class ComponentSums:
         The number of distinct components.
     """
 
-    def __init__(self, codes: np.ndarray, layout: Layout, normalized: bool, names: list[str]):
+    def __init__(
+        self,
+        codes: np.ndarray,
+        layout: Layout,
+        normalized: bool,
+        names: list[str],
+        max_cells: float | None = None,
+    ):
         self.layout = layout
+        limit = MAX_CELLS if max_cells is None else max_cells
         rows = np.flatnonzero((codes >= layout.cards[:, None]).any(axis=0))
         lists = _empty_lists(codes[:, rows], layout.cards)
         components.find_components(
@@ -73,12 +84,12 @@ class ComponentSums:
         family_start = lists.family_start[: n_patterns + 1]
         families = lists.families[: family_start[-1]]
         self._used = np.bincount(families >> 1, minlength=layout.cards.size) > 0
-        cells, starts, plans = _make_plans(family_start, families, layout)
-        if cells.max(initial=0.0) * layout.n_classes > MAX_CELLS:
+        cells, starts, plans = _make_plans(family_start, families, layout, limit)
+        if cells.max(initial=0.0) * layout.n_classes > limit:
             worst = int(cells.argmax())
             of_worst = families[family_start[worst] : family_start[worst + 1]]
             missing = [names[family >> 1] for family in of_worst if family & 1]
-            raise _too_large(missing, cells.max() * layout.n_classes)
+            raise _too_large(missing, cells.max() * layout.n_classes, limit)
         self._arrays = ComponentCells(base_start, bases, starts, plans)
         self._wide = -(-layout.n_classes // 4) * 4
         self._n_theta = layout.size // layout.n_classes * self._wide
@@ -220,7 +231,7 @@ def _empty_lists(codes: np.ndarray, cards: np.ndarray) -> components.ComponentLi
 
 
 def _make_plans(
-    family_start: np.ndarray, families: np.ndarray, layout: Layout
+    family_start: np.ndarray, families: np.ndarray, layout: Layout, max_cells: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the cells of the products of each pattern, where its plan begins, and all plans."""
     n_patterns = family_start.size - 1
@@ -233,7 +244,7 @@ def _make_plans(
         own_starts = np.zeros(n_patterns + 1, np.int64)
         done = component_plans.write_plans(
             family_start, families, layout.arrays(), layout.n_classes,
-            MAX_CELLS / layout.n_classes, before, own_starts, cells, buffer,
+            max_cells / layout.n_classes, before, own_starts, cells, buffer,
         )  # fmt: skip
         first = starts[before]
         starts[before : done + 1] = first + own_starts[before : done + 1]
@@ -243,11 +254,11 @@ def _make_plans(
     return cells, starts, np.concatenate(plans) if plans else np.empty(0, np.int64)
 
 
-def _too_large(missing: list[str], cells: float) -> ValueError:
+def _too_large(missing: list[str], cells: float, limit: float) -> ValueError:
     """Return an error that names the columns of a component that needs too much memory."""
     shown = ", ".join(map(repr, missing[:12]))
     return ValueError(
         f"a row has missing values in {shown}{' …' if len(missing) > 12 else ''}; to marginalize"
-        f" them while learning takes {cells:.3g} cells, above {MAX_CELLS:,}. Learn with"
+        f" them while learning takes {cells:.3g} cells, above {limit:,}. Learn with"
         ' missing="drop" or missing="value", or use a structure with fewer parents'
     )

@@ -1,8 +1,8 @@
-"""Distributions of families, and of missing values in each class, by elimination forth and back.
+"""Distributions of families, and of missing values in each class.
 
 The derivative of log P(c, observed values) with respect to the logarithm of a table cell is
-P(cell | observed values, c). So one elimination and its way back give the distributions of all
-families with a missing value at once.
+P(cell | observed values, c). So the sums over the components of missing values of a row and their
+expected counts give the distributions of all families with a missing value at once.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from discbayes.inference.plans import (
     elimination_cells,
     elimination_plan,
 )
-from discbayes.network import CPTs
+from discbayes.network import CPTs, Layout
 
 # all factors are kept until the way back: together they may have this many times the largest size
 FACTORS_AT_ONCE = 8
@@ -38,7 +38,7 @@ def family_posteriors(cpts: CPTs, options: InferenceOptions | None = None) -> np
         raise too_large(plan, limit, needed)
     blank = blank_rows(cpts, 1)
     classes = posterior(log_joint(cpts, blank, options), np.zeros(cpts.n_classes))
-    return _open_families(cpts, blank, classes)
+    return _open_families(cpts, blank, classes)[1]
 
 
 def missing_posteriors(
@@ -56,11 +56,9 @@ def missing_posteriors(
     if not missing:
         return {}
     if elimination_cells(cpts, codes, every=True) <= options.max_factor_size:
-        cells = _open_families(cpts, codes, np.ones((1, cpts.n_classes)))
+        layout, cells = _open_families(cpts, codes, np.ones((1, cpts.n_classes)))
         found = {
-            i: cpts.layout.table(cells, i)
-            .reshape(-1, int(cpts.cards[i]), cpts.n_classes)
-            .sum(axis=0)
+            i: layout.table(cells, i).reshape(-1, int(cpts.cards[i]), cpts.n_classes).sum(axis=0)
             for i in missing
         }
     else:
@@ -75,17 +73,32 @@ def _with_equal_classes(cpts: CPTs) -> CPTs:
     return replace(cpts, log_prior=np.full(cpts.n_classes, -np.log(cpts.n_classes)))
 
 
-def _open_families(cpts: CPTs, codes: np.ndarray, classes: np.ndarray) -> np.ndarray:
+def _open_families(cpts: CPTs, codes: np.ndarray, classes: np.ndarray) -> tuple[Layout, np.ndarray]:
     """Return P(family | observed values, c) · ``classes[0, c]`` of the families of one row.
 
-    They are in the layout of the tables; families without a missing value have zeros.
+    They are in tables of what agrees with the row: in the returned layout an observed feature has
+    one value. Families without a missing value have zeros.
     """
-    names = [str(i) for i in range(cpts.structure.n_features)]
-    sums = ComponentSums(codes, cpts.layout, normalized=False, names=names)
-    made = sums.log_sums(cpts.log_theta, np.empty((sums.n_cells, cpts.n_classes)))
-    cells = np.zeros(cpts.layout.size)
+    row, structure = codes[:, 0], cpts.structure
+    observed = row < cpts.cards
+    layout = Layout(structure, np.where(observed, 1, cpts.cards), cpts.n_classes)
+    kept = [
+        slice(int(x), int(x) + 1) if one else slice(None)
+        for x, one in zip(row, observed, strict=True)
+    ]
+    log_theta = np.concatenate(
+        [
+            cpts.log_table(i)[tuple(kept[j] for j in (*parents, i))].ravel()
+            for i, parents in enumerate(structure.parents)
+        ]
+    )
+    reduced = np.where(observed, 0, layout.cards).astype(codes.dtype)[:, None]
+    names = [str(i) for i in range(row.size)]
+    sums = ComponentSums(reduced, layout, normalized=False, names=names, max_cells=np.inf)
+    made = sums.log_sums(log_theta, np.empty((sums.n_cells, cpts.n_classes)))
+    cells = np.zeros(layout.size)
     sums.add_expected_counts(made, np.repeat(classes, sums.n_cells, axis=0), cells)
-    return cells
+    return layout, cells
 
 
 def _try_values(
