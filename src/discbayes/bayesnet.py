@@ -22,7 +22,7 @@ from discbayes.data import Domain, FrameEncoder, Variable
 from discbayes.data.frames import frame_like, free_name, make_frame, values_of, with_own_values
 from discbayes.data.table import is_missing
 from discbayes.engine import row_blocks
-from discbayes.inference import FactorTooLargeError, InferenceOptions
+from discbayes.inference import FactorTooLargeError, InferenceOptions, TooManyCellsError
 from discbayes.inference.completion import BATCH_CELLS, without_missing_values
 from discbayes.network import CLASS, CPTs, Structure, normalize
 
@@ -150,7 +150,9 @@ class BayesNet(WithArrays):
     @property
     def inference_options(self) -> InferenceOptions:
         """The limits of exact inference."""
-        return InferenceOptions(self.max_factor_size, self.n_draws, n_jobs=self.n_jobs)
+        return InferenceOptions(
+            inference.cells_of_factor(self.max_factor_size), self.n_draws, n_jobs=self.n_jobs
+        )
 
     @property
     def effort(self) -> InferenceOptions:
@@ -877,7 +879,7 @@ class BayesNet(WithArrays):
         try:
             yield
         except FactorTooLargeError as error:
-            raise FactorTooLargeError(
+            raise TooManyCellsError(
                 error.size, error.features, error.limit, self.domain.names
             ) from None
 

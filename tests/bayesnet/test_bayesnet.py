@@ -674,7 +674,7 @@ def test_a_factor_that_is_too_large_names_the_columns():
     ]
     for ask in questions:
         with pytest.raises(
-            FactorTooLargeError, match=r"over 2 columns \(colour, size\), above max_factor_size=8"
+            FactorTooLargeError, match=r"over 2 columns \(colour, size\), above max_cells=8"
         ):
             ask()
     # gaps without an observed child need no factor

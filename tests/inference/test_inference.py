@@ -30,7 +30,7 @@ from discbayes.inference import (
     sample,
 )
 from discbayes.inference.completion import without_missing_values
-from discbayes.kernels import elimination, forest, joint
+from discbayes.kernels import forest, joint, row_elimination, row_factors
 from discbayes.network import CLASS, CPTs, Layout, Structure
 
 KINDS = ["naive", "forest", "any"]
@@ -89,7 +89,9 @@ def count_compiled():
         joint.incomplete_rows,
         joint.complete_log_joint,
         forest.marginalize_missing,
-        elimination.eliminate_groups,
+        joint.observed_log_joint,
+        row_factors.take_rows,
+        row_elimination.eliminate_rows,
     )
     return sum(len(kernel.signatures) for kernel in kernels)
 
@@ -411,9 +413,9 @@ def test_a_factor_that_is_too_large_is_an_error_that_names_the_columns():
     codes = np.full((8, 1), 3, np.uint8)
     codes[-1] = 0
     with pytest.raises(
-        FactorTooLargeError, match=r"4\.37e\+03 cells over 7 columns.*max_factor_size=1,000"
+        FactorTooLargeError, match=r"6\.56e\+03 cells, .* over 7 columns.*max_cells=1,000"
     ) as error:
-        log_joint(tables, codes, InferenceOptions(max_factor_size=1000))
+        log_joint(tables, codes, InferenceOptions(max_cells=1000))
     assert error.value.features == list(range(7))
 
 
@@ -425,15 +427,13 @@ def test_draws_stand_in_for_large_factors_with_an_honest_error():
     exact = posterior(log_joint(tables, codes), np.exp(tables.log_prior))
     relative = np.zeros((20, tables.n_classes))
     scores = log_joint(
-        tables, codes, InferenceOptions(max_factor_size=10, n_draws=2000, seed=3), relative
+        tables, codes, InferenceOptions(max_cells=10, n_draws=2000, seed=3), relative
     )
     estimate = posterior(scores, np.exp(tables.log_prior))
     error = posterior_error(estimate, relative)
     assert (error > 0).all()
     assert np.abs((estimate - exact) / error).max() < 4.5
-    again = log_joint(
-        tables, codes, InferenceOptions(max_factor_size=10, n_draws=2000, seed=3, n_jobs=2)
-    )
+    again = log_joint(tables, codes, InferenceOptions(max_cells=10, n_draws=2000, seed=3, n_jobs=2))
     np.testing.assert_array_equal(posterior(again, np.exp(tables.log_prior)), estimate)
 
 

@@ -29,7 +29,7 @@ from discbayes.data.mappings import positions
 from discbayes.data.table import Table
 from discbayes.explanations.changes import Changes
 from discbayes.explanations.wording import class_position, probability_in_words
-from discbayes.inference import elimination_plan
+from discbayes.inference import elimination_cells
 
 ALTERNATIVES = 4
 
@@ -256,8 +256,8 @@ def _is_estimated(beliefs: CalibratedPosterior, codes: np.ndarray) -> bool:
     network = beliefs.network
     if network.n_draws is None or network.structure.is_forest:
         return False
-    plan = elimination_plan(network.parameters, codes[:, 0] >= network.parameters.cards)
-    return bool(plan.sizes.max(initial=0.0) > network.max_factor_size)
+    cells = elimination_cells(network.parameters, codes)
+    return cells > network.inference_options.max_cells
 
 
 def _results(

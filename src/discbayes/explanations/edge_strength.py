@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from discbayes.bayesnet import BayesNet
-from discbayes.inference import FactorTooLargeError, family_posteriors
+from discbayes.inference import FactorTooLargeError, TooManyCellsError, family_posteriors
 from discbayes.network import CLASS
 
 Edge = tuple[int, int]
@@ -42,7 +42,7 @@ def edge_strengths(network: BayesNet) -> dict[Edge, float]:
     try:
         cells = family_posteriors(network.parameters, network.inference_options)
     except FactorTooLargeError as error:
-        raise FactorTooLargeError(
+        raise TooManyCellsError(
             error.size, error.features, error.limit, network.domain.names
         ) from None
     found = {}

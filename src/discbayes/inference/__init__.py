@@ -8,38 +8,40 @@ from discbayes.inference.completion import (
     sample,
 )
 from discbayes.inference.conditional_posteriors import family_posteriors, missing_posteriors
+from discbayes.inference.exact import elimination_cells, largest_component
 from discbayes.inference.marginalization import (
+    MAX_CELLS,
     MAX_FACTOR_SIZE,
     FactorTooLargeError,
     InferenceOptions,
+    TooManyCellsError,
+    cells_of_factor,
     log_joint,
     log_marginal,
     log_partition,
     posterior,
     posterior_error,
 )
-from discbayes.inference.plans import (
-    blank_rows,
-    elimination_cells,
-    elimination_plan,
-    group_by_missing,
-)
+from discbayes.inference.plans import blank_rows, group_by_missing
 from discbayes.inference.query import joint_posterior
 from discbayes.inference.sampling import EstimateWarning
 
 __all__ = [
+    "MAX_CELLS",
     "MAX_FACTOR_SIZE",
     "EstimateWarning",
     "FactorTooLargeError",
     "InferenceOptions",
+    "TooManyCellsError",
     "blank_rows",
+    "cells_of_factor",
     "draw",
     "elimination_cells",
-    "elimination_plan",
     "family_posteriors",
     "feature_posterior",
     "group_by_missing",
     "joint_posterior",
+    "largest_component",
     "log_joint",
     "log_marginal",
     "log_partition",

@@ -12,16 +12,17 @@ from dataclasses import replace
 import numpy as np
 
 from discbayes.inference.component_sums import ComponentSums
-from discbayes.inference.marginalization import InferenceOptions, log_joint, posterior, too_large
-from discbayes.inference.plans import (
-    blank_rows,
-    elimination_cells,
-    elimination_plan,
+from discbayes.inference.exact import elimination_cells, largest_component
+from discbayes.inference.marginalization import (
+    InferenceOptions,
+    TooManyCellsError,
+    log_joint,
+    posterior,
 )
+from discbayes.inference.plans import blank_rows
 from discbayes.network import CPTs, Layout
 
-# all factors are kept until the way back: together they may have this many times the largest size
-FACTORS_AT_ONCE = 8
+MAX_KEPT_CELLS = 1 << 25  # all factors are kept in memory until the way back
 
 
 def family_posteriors(cpts: CPTs, options: InferenceOptions | None = None) -> np.ndarray:
@@ -31,12 +32,11 @@ def family_posteriors(cpts: CPTs, options: InferenceOptions | None = None) -> np
     """
     if not cpts.layout.size:
         return np.zeros(0)
-    limit = (options or InferenceOptions()).max_factor_size
-    plan = elimination_plan(cpts, np.ones(cpts.structure.n_features, np.bool_), every=True)
-    needed = max(float(plan.sizes.max()), float(plan.sizes.sum()) / FACTORS_AT_ONCE)
-    if needed > limit:
-        raise too_large(plan, limit, needed)
+    limit = min((options or InferenceOptions()).max_cells, MAX_KEPT_CELLS)
     blank = blank_rows(cpts, 1)
+    needed = cpts.layout.size + elimination_cells(cpts, blank, every=True)
+    if needed > limit:
+        raise TooManyCellsError(needed, largest_component(cpts, blank, every=True)[0], limit)
     classes = posterior(log_joint(cpts, blank, options), np.zeros(cpts.n_classes))
     return _open_families(cpts, blank, classes)[1]
 
@@ -48,14 +48,13 @@ def missing_posteriors(
 
     ``codes`` has one column, and the arrays have the shape (card of i, n_classes). A class in which
     the row is impossible has equal shares. Where one elimination of all missing values would need
-    more than ``max_factor_size`` cells, each of them is taken by itself: others may then be left
-    out.
+    too many cells, each of them is taken by itself: others may then be left out.
     """
     options = options or InferenceOptions()
     missing = np.flatnonzero(codes[:, 0] >= cpts.cards).tolist()
     if not missing:
         return {}
-    if elimination_cells(cpts, codes, every=True) <= options.max_factor_size:
+    if elimination_cells(cpts, codes, every=True) <= min(options.max_cells, MAX_KEPT_CELLS):
         layout, cells = _open_families(cpts, codes, np.ones((1, cpts.n_classes)))
         found = {
             i: layout.table(cells, i).reshape(-1, int(cpts.cards[i]), cpts.n_classes).sum(axis=0)

@@ -2,9 +2,8 @@
 
 Everything here works on codes (see ``discbayes.data.domain``) and returns one row per sample. The
 rows decide how a log-joint is computed: complete rows add up their cells; on forests one upward
-pass of messages marginalizes the missing values; elsewhere variable elimination does, rows with the
-same pattern of missing values together; beyond the limit of exact inference, importance sampling
-estimates it (``sampling``).
+pass of messages marginalizes the missing values; elsewhere variable elimination does (``exact``);
+beyond the limit of exact inference, importance sampling estimates it (``sampling``).
 """
 
 from __future__ import annotations
@@ -16,11 +15,11 @@ import numpy as np
 from discbayes._memory import require_memory
 from discbayes._settings import is_integer
 from discbayes.engine import parallel_map, row_blocks
+from discbayes.inference.exact import CELLS_PER_SECOND, add_missing, largest_component
 from discbayes.inference.plans import (
     MissingPatterns,
     blank_rows,
     elimination_plan,
-    group_by_missing,
     network_plan,
 )
 from discbayes.inference.sampling import estimate_rows
@@ -29,6 +28,7 @@ from discbayes.kernels.elimination_plan import EliminationPlan
 from discbayes.network import CPTs, Layout
 
 MAX_FACTOR_SIZE = 1 << 22
+MAX_CELLS = 100_000_000
 SUM_ONLY = elimination.Completion(
     elimination.SUM, np.empty((0, 0)), np.empty(0, np.int64), np.empty((0, 0), np.int64)
 )
@@ -40,47 +40,72 @@ class InferenceOptions:
 
     Parameters
     ----------
-    max_factor_size : int
-        Cells of the largest intermediate factor. A row that needs more is an error, or, with
-        ``n_draws``, is estimated.
+    max_cells : int
+        Cells that marginalizing the missing values of a row may compute; a thousand million take
+        about a second. A row that needs more is an error, or, with ``n_draws``, is estimated.
     n_draws : int or None
-        Number of draws for each class (importance sampling) where a factor would be too large.
+        Number of draws for each class (importance sampling) where a row would need more.
     seed : int
         Seed of the draws.
     n_jobs : int or None
         Number of threads.
     """
 
-    max_factor_size: int = MAX_FACTOR_SIZE
+    max_cells: int = MAX_CELLS
     n_draws: int | None = None
     seed: int = 0
     n_jobs: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("max_factor_size", "n_draws"):
+        for name in ("max_cells", "n_draws"):
             value = getattr(self, name)
             if not is_integer(value, 1) and not (name == "n_draws" and value is None):
                 raise ValueError(f"{name}={value!r} must be a whole number of at least 1")
 
 
+def cells_of_factor(max_factor_size: int) -> int:
+    """Return the limit on cells for one on the largest factor; larger limits scale with it."""
+    if not is_integer(max_factor_size, 1):
+        raise ValueError(
+            f"max_factor_size={max_factor_size!r} must be a whole number of at least 1"
+        )
+    if max_factor_size < MAX_FACTOR_SIZE:
+        return max_factor_size
+    return int(MAX_CELLS / MAX_FACTOR_SIZE * max_factor_size)
+
+
 class FactorTooLargeError(ValueError):
-    """Exact inference would need a factor of more than ``max_factor_size`` cells.
+    """Exact inference would need more work than is allowed.
+
+    Examples
+    --------
+    >>> isinstance(TooManyCellsError(2e9, [0], 1000), FactorTooLargeError)
+    True
+    """
+
+    size: float
+    features: list[int]
+    limit: int
+
+
+class TooManyCellsError(FactorTooLargeError):
+    """Marginalizing the missing values of a row exactly would need more than ``max_cells`` cells.
 
     Parameters
     ----------
     size : float
-        Cells of the factor.
+        Cells that the row needs.
     features : list of int
-        Positions of the features that the factor is over.
+        Positions of the missing features that cost most together.
     limit : int
-        The largest number of cells allowed.
+        The number of cells allowed.
     names : list of str, optional
         Names of all features, for the message.
 
     Examples
     --------
-    >>> print(FactorTooLargeError(1e9, [0, 2], 1000, ["a", "b", "c"]))
-    marginalizing the missing values exactly needs a factor of 1e+09 cells over 2 columns (a, c)...
+    >>> print(TooManyCellsError(2e9, [0, 2], 1000, ["a", "b", "c"]))
+    marginalizing the missing values exactly needs 2e+09 cells, about 2 seconds, over 2 columns...
     """
 
     def __init__(
@@ -92,19 +117,19 @@ class FactorTooLargeError(ValueError):
         labels = [names[i] if names else f"feature {i}" for i in features]
         shown = ", ".join(labels[:12]) + (" …" if len(labels) > 12 else "")
         super().__init__(
-            f"marginalizing the missing values exactly needs a factor of {size:.3g} cells over"
-            f" {len(labels)} columns ({shown}), above max_factor_size={limit:,}. Raise"
-            " max_factor_size, use a structure with fewer parents, fill in some of these columns,"
-            " or set n_draws to estimate the answer by sampling."
+            f"marginalizing the missing values exactly needs {size:.3g} cells, about"
+            f" {max(size / CELLS_PER_SECOND, 0.001):.2g} seconds, over {len(labels)} columns"
+            f" ({shown}), above max_cells={limit:,}. Raise max_factor_size, use a structure with"
+            " fewer parents, fill in some of these columns, or set n_draws to estimate the answer"
+            " by sampling."
         )
 
 
-def too_large(plan: EliminationPlan, limit: int, size: float = 0.0) -> FactorTooLargeError:
+def too_large(plan: EliminationPlan, limit: int, size: float) -> TooManyCellsError:
     """Return the error for a plan, which names the columns of its largest factor."""
     worst = int(plan.sizes.argmax())
     scope = plan.scopes[plan.scope_start[worst] : plan.scope_start[worst + 1]]
-    columns = sorted(plan.features[scope].tolist())
-    return FactorTooLargeError(max(size, float(plan.sizes[worst])), columns, limit)
+    return TooManyCellsError(size, sorted(plan.features[scope].tolist()), limit)
 
 
 def log_joint(
@@ -147,19 +172,35 @@ def log_joint(
     rows = np.flatnonzero(incomplete)
     if cpts.structure.is_forest:
         return _pass_messages(cpts, codes, rows, options)
-    out = np.empty((n_samples, cpts.n_classes))
-    complete = np.flatnonzero(~incomplete)
-    if complete.size:
-        whole = np.ascontiguousarray(codes[:, complete])
-        out[complete] = _add_cells(cpts.layout, cpts.log_prior, cpts.log_theta, whole, options)
-    patterns = group_by_missing(codes, rows, cpts.cards)
-    out[patterns.rows], sizes = eliminate(cpts, codes, patterns, options)
-    if sizes.any():
-        beyond = patterns.rows[np.repeat(sizes > 0, np.diff(patterns.start))]
+    out = _add_observed(cpts, codes, options)
+    oversized = add_missing(cpts, codes, rows, options.max_cells, options.n_jobs, out)
+    if oversized.rows.size and options.n_draws is None:
+        worst = int(oversized.cells.argmax())
+        row = oversized.rows[worst]
+        features, _ = largest_component(cpts, codes[:, row : row + 1])
+        raise TooManyCellsError(float(oversized.cells[worst]), features, options.max_cells)
+    if oversized.rows.size:
         estimate_rows(
-            cpts, codes, beyond, options.max_factor_size, options.n_draws, options.seed,
+            cpts, codes, oversized.rows, options.max_cells, options.n_draws, options.seed,
             options.n_jobs, out, error,
         )  # fmt: skip
+    return out
+
+
+def _add_observed(cpts: CPTs, codes: np.ndarray, options: InferenceOptions) -> np.ndarray:
+    """Return the sum of the prior and of the families without a missing value, of all rows."""
+    plan = network_plan(cpts)
+    n_samples = codes.shape[1]
+    out = np.empty((n_samples, cpts.n_classes))
+
+    def one(block: slice) -> None:
+        joint.observed_log_joint(
+            codes, block.start, block.stop, plan.layout, plan.cpts.log_prior, plan.cpts.log_theta,
+            out[block],
+        )  # fmt: skip
+
+    work = codes.size * (1 + cpts.n_classes / 2)
+    parallel_map(one, row_blocks(n_samples, 2048), options.n_jobs, work=work)
     return out
 
 
@@ -237,7 +278,7 @@ def eliminate(
         with np.errstate(divide="ignore"):
             elimination.eliminate_groups(
                 codes, patterns.rows, patterns.start, groups, plan.layout, plan.cpts,
-                float(options.max_factor_size), completion, out, sizes,
+                float(options.max_cells), completion, out, sizes,
             )  # fmt: skip
 
     parts = np.array_split(np.arange(patterns.n_groups), min(max(patterns.n_groups, 1), 64))
@@ -247,7 +288,8 @@ def eliminate(
     if sizes.any() and not (summing and options.n_draws):
         row = patterns.rows[patterns.start[sizes.argmax()]]
         missing = codes[:, row] >= cpts.cards
-        raise too_large(elimination_plan(cpts, missing, not summing), options.max_factor_size)
+        needed = elimination_plan(cpts, missing, not summing)
+        raise too_large(needed, options.max_cells, float(needed.sizes.sum()))
     return out, sizes
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from discbayes._arrays import writable
 from discbayes.data.domain import code_dtype
+from discbayes.inference.state_tables import starts_of
 from discbayes.kernels.elimination_plan import EliminationPlan, make_plan, relevant_features
 from discbayes.kernels.network_arrays import CPTArrays, ForestArrays, LayoutArrays
 from discbayes.network import CPTs, Layout
@@ -73,10 +74,10 @@ def _forest_plan(cpts: CPTs) -> ForestPlan:
         np.array(upward, np.int64),
         np.array(structure.order, np.int64),
         parent,
-        _starts([len(group) for group in structure.children]),
+        starts_of([len(group) for group in structure.children]),
         np.array([k for group in structure.children for k in group], np.int64),
-        _starts(parent_cards * cpts.n_classes),
-        _starts(cpts.cards),
+        starts_of(parent_cards * cpts.n_classes),
+        starts_of(cpts.cards),
     )
     padded = Layout(structure, cpts.cards + 1, cpts.n_classes)
     log_theta = np.zeros(padded.size)
@@ -86,21 +87,11 @@ def _forest_plan(cpts: CPTs) -> ForestPlan:
     return ForestPlan(arrays, padded, log_theta)
 
 
-def _starts(sizes: np.ndarray | list[int]) -> np.ndarray:
-    """Return where consecutive runs of these sizes start, and where the last one ends."""
-    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-
-
 def elimination_plan(cpts: CPTs, missing: np.ndarray, every: bool = False) -> EliminationPlan:
     """Return the plan for a pattern: of every missing feature, or only of those that matter."""
     layout = network_plan(cpts).layout
     needed = relevant_features(missing, layout, every or not cpts.is_normalized)
     return make_plan(missing, needed, layout, cpts.n_classes)
-
-
-def elimination_cells(cpts: CPTs, codes: np.ndarray, every: bool = False) -> float:
-    """Return the number of cells that the elimination of the missing values of one row computes."""
-    return float(elimination_plan(cpts, codes[:, 0] >= cpts.cards, every).sizes.sum())
 
 
 @dataclass(frozen=True)
@@ -124,7 +115,7 @@ def group_by_missing(codes: np.ndarray, rows: np.ndarray, cards: np.ndarray) -> 
     packed = np.packbits(codes[:, rows] >= cards[:, None], axis=0).T
     keys = np.ascontiguousarray(packed).view(np.dtype((np.void, packed.shape[1]))).ravel()
     _, group, sizes = np.unique(keys, return_inverse=True, return_counts=True)
-    return MissingPatterns(rows[np.argsort(group.ravel(), kind="stable")], _starts(sizes))
+    return MissingPatterns(rows[np.argsort(group.ravel(), kind="stable")], starts_of(sizes))
 
 
 def blank_rows(cpts: CPTs, n_rows: int) -> np.ndarray:

@@ -2,8 +2,8 @@
 
 The compiler does not vectorize these sums by itself.
 
-``load`` reads four numbers of a flat array, ``plus`` and ``times`` add and multiply two vectors,
-``less`` subtracts a multiple of one from another, and ``store`` writes one. Indices are unsigned.
+``load`` reads four numbers of a flat array or from a pointer, ``plus`` and ``times`` add and
+multiply two vectors, ``less`` subtracts a multiple of one from another, and ``store`` writes one.
 A product that is added to something may be rounded once, with the sum.
 """
 
@@ -37,7 +37,8 @@ class _FourModel(models.PrimitiveModel):
 
 
 def _address(context: Any, builder: Any, kind: Any, array: Any, at: Any) -> Any:
-    data = context.make_array(kind)(context, builder, array).data
+    is_pointer = isinstance(kind, types.CPointer)
+    data = array if is_pointer else context.make_array(kind)(context, builder, array).data
     return builder.bitcast(builder.gep(data, [at]), VECTOR.as_pointer())
 
 

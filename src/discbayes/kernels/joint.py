@@ -18,6 +18,8 @@ FOUR = np.uint64(4)
 EIGHT = np.uint64(8)
 TWELVE = np.uint64(12)
 
+MISSING = 1 << 55
+
 
 @kernel
 def incomplete_rows(codes, cards, flags):
@@ -135,6 +137,50 @@ def complete_log_joint(
             codes, start, offsets, parent_start, parent_index, parent_stride, log_prior, log_theta,
             out,
         )  # fmt: skip
+
+
+@helper
+def _find_observed_cells(codes, start, feature, layout, n_classes, cell):
+    """Write where the classes of consecutive rows begin; negative where a member is missing."""
+    for m in range(cell.size):
+        cell[m] = layout.offsets[feature]
+    for k in range(layout.parent_start[feature], layout.parent_start[feature + 1] + 1):
+        member = feature
+        stride = n_classes
+        if k < layout.parent_start[feature + 1]:
+            member = layout.parent_index[k]
+            stride = layout.parent_stride[k]
+        card = layout.cards[member]
+        if card == 1:  # nothing is missing where there is one value only
+            continue
+        here = codes[member, start : start + cell.size]
+        for m in range(cell.size):
+            code = np.int64(here[m])
+            # large enough to stay negative whatever the other members add
+            cell[m] += code * stride if code < card else -MISSING
+
+
+@kernel
+def observed_log_joint(codes, start, stop, layout, log_prior, log_theta, out):
+    """Write log P(c) plus the cells of families without a missing value, of consecutive rows."""
+    n_rows = stop - start
+    n_classes = log_prior.size
+    cell = np.empty(n_rows, np.int64)
+    for m in range(n_rows):
+        for c in range(n_classes):
+            out[m, c] = log_prior[c]
+    for i in range(codes.shape[0]):
+        _find_observed_cells(codes, start, i, layout, n_classes, cell)
+        for m in range(n_rows):
+            at = cell[m]
+            if at < 0:
+                continue
+            if n_classes == 2:
+                out[m, 0] += log_theta[at]
+                out[m, 1] += log_theta[at + 1]
+            else:
+                for c in range(n_classes):
+                    out[m, c] += log_theta[at + c]
 
 
 @kernel

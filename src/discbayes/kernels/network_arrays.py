@@ -49,3 +49,33 @@ class ForestArrays(NamedTuple):
     child_index: np.ndarray
     message_start: np.ndarray
     value_start: np.ndarray
+
+
+class StateTables(NamedTuple):
+    """Tables of a network for elimination: parents' axes by state, the class axis padded.
+
+    A *state* of a feature is a set of its values that no table of its children tells apart. Every
+    feature has a table for when it is observed, whose own axis is by value, and one for when it is
+    missing, whose own axis is by state: entries of the values of a state are summed up. Both are
+    ranges of one flat array, ``width`` entries for the classes of a cell, zeros behind the last.
+    """
+
+    order: np.ndarray  # the features, parents before children
+    cards: np.ndarray
+    states: np.ndarray  # number of states of each feature
+    state_start: np.ndarray
+    state_of: np.ndarray  # the state of value v of feature i is state_of[state_start[i] + v]
+    parent_start: np.ndarray
+    parent_index: np.ndarray
+    child_start: np.ndarray
+    child_index: np.ndarray
+    observed: np.ndarray  # where the table of an observed feature begins
+    observed_stride: np.ndarray  # by parent
+    missing: np.ndarray  # where the table of a missing feature begins
+    missing_stride: np.ndarray  # by parent
+    smallest: np.ndarray  # lower bound of the positive entries; zero where logarithms are needed
+    shifts: np.ndarray  # logarithm by which each table was scaled down
+    n_classes: int
+    width: int
+    on_logs: bool  # entries are logarithms
+    is_normalized: bool
