@@ -22,8 +22,7 @@ from discbayes.evaluation.statistics import (
 )
 from discbayes.evaluation.tasks import Task
 from discbayes.parameters import MaximumAPosteriori
-from discbayes.parameters.backoff import back_off
-from discbayes.parameters.fits import seen_cells
+from discbayes.parameters.fits import back_off, seen_cells
 from discbayes_papers.experiment import Experiment
 from discbayes_papers.parts import Part
 from discbayes_papers.z17 import shared

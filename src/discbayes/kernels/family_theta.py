@@ -85,8 +85,8 @@ def _hold_out(counts, n_groups, size):
             counts[g * size + k] = rest if rest > NEGLIGIBLE * total else 0.0
 
 
-@helper
-def _tables_of(counts, cells, card, n_classes, scheme, removed, smoothing, amount, out, own):
+@kernel
+def tables_of_counts(counts, cells, card, n_classes, scheme, removed, smoothing, amount, out, own):
     """Make all tables of one family from its counts; with folds the counts are overwritten."""
     n_groups, size = removed.size, cells * n_classes
     if scheme == FOLDS:
@@ -134,15 +134,9 @@ def family_tables(rows, base, n_base, card, smoothing, amount, out, own):
         if base[m] >= 0:
             g = 0 if rows.scheme == LEAVE_ONE_OUT else group[m]
             counts[(g * n_base + base[m]) * n_classes + y[m]] += weight[m]
-    _tables_of(
+    tables_of_counts(
         counts, n_base, card, n_classes, rows.scheme, rows.removed, smoothing, amount, out, own
     )
-
-
-@kernel
-def tables_of_counts(counts, n_base, card, n_classes, scheme, removed, smoothing, amount, out, own):
-    """Make the tables of a family from its counts; with folds the counts are overwritten."""
-    _tables_of(counts, n_base, card, n_classes, scheme, removed, smoothing, amount, out, own)
 
 
 @helper
@@ -227,7 +221,7 @@ def extended_tables(
                 rows, rows.codes[p], parent_card, cells_of.base, n_base, by_group, counts
             )
         table, own = further.tables[start : start + size], further.own[start : start + size]
-        _tables_of(
+        tables_of_counts(
             counts,
             cells,
             card,

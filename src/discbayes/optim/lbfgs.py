@@ -1,6 +1,9 @@
-"""Limited-memory BFGS with a line search by the weak Wolfe conditions."""
+"""Limited-memory BFGS with a line search by the weak Wolfe conditions, in any coordinates."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -10,6 +13,8 @@ from discbayes.optim.line import Callback, Evaluation, Function, Outcome, has_co
 # steps from which the curvature is estimated: many if they are short
 MEMORY, MEMORY_CELLS = (10, 40), 4_000_000
 CURVATURE = 0.9  # of the Wolfe conditions
+
+Map = Callable[[np.ndarray], np.ndarray]
 
 
 def lbfgs(
@@ -76,3 +81,37 @@ class _Memory:
             self._size = min(self._size + 1, self._longest)
             self._steps[self._newest], self._changes[self._newest] = step, change
             self._products[self._newest] = product
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    """The start in these coordinates, the map from them to points, and that of gradients back."""
+
+    start: np.ndarray
+    point: Map
+    pull_back: Map
+
+
+def lbfgs_in(
+    coordinates: Coordinates,
+    function: Function,
+    max_iter: int,
+    tol: float,
+    callback: Callback | None = None,
+) -> Outcome:
+    """Minimize a function of points; the callback and the outcome have points too."""
+    latest = coordinates.start, coordinates.point(coordinates.start)
+
+    def point(at: np.ndarray) -> np.ndarray:
+        nonlocal latest
+        if at is not latest[0]:
+            latest = at, coordinates.point(at)
+        return latest[1]
+
+    def moved(at: np.ndarray) -> tuple[float, np.ndarray]:
+        value, gradient = function(point(at))
+        return value, coordinates.pull_back(gradient)
+
+    seen = None if callback is None else lambda at, value: callback(point(at), value)
+    outcome = lbfgs(moved, coordinates.start, max_iter, tol, seen)
+    return replace(outcome, point=point(outcome.point))
