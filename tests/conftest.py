@@ -21,7 +21,7 @@ from browser import browser, open_page  # noqa: F401
 from discbayes.cli import main
 from discbayes.data import row_blocks, targets
 from discbayes.datasets import openml
-from discbayes.streams import limits
+from discbayes.streams import batches as limits
 
 # The run without the compiler is there for the kernels: indices are checked in it, as compiled code
 # does not do. What stands far from them is tested with the compiler alone.

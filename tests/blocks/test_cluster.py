@@ -20,13 +20,14 @@ from sklearn.base import clone
 import discbayes
 from discbayes import BayesNetClassifier
 from discbayes.classifier import training_rows
-from discbayes.engine import Context, DaskEngine, clusters
+from discbayes.engine import Context, DaskEngine
+from discbayes.engine import dask as clusters
 from discbayes.io import ModelFileError
 from discbayes.io.document import open_document, seal
 from discbayes.parameters import MaximumAPosteriori, WeightedCCBN
 from discbayes.search import KDB
+from discbayes.streams import batches as stream_limits
 from discbayes.streams import cluster_codes
-from discbayes.streams import limits as stream_limits
 from shop import FEATURES, OwnParameters, assert_same, make_frame, parts_of, write_parts
 from workers import free_port, kill_a_worker, wait_for_workers
 

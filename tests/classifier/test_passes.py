@@ -17,8 +17,8 @@ from discbayes.classifier.fitting import supports_blocks
 from discbayes.data.row_blocks import RowBlocks
 from discbayes.parameters import PARAMETERS, MaximumAPosteriori, WeightedCCBN
 from discbayes.search import KDB, STRUCTURES, FixedStructure, SpanningTree
-from discbayes.streams import limits as stream_limits
-from discbayes.streams.limits import bytes_of
+from discbayes.streams import batches as stream_limits
+from discbayes.streams.batches import bytes_of
 from shop import FEATURES, OwnParameters, assert_same, make_frame, parts_of, write_parts
 
 pa = pytest.importorskip("pyarrow")

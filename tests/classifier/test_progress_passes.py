@@ -21,9 +21,9 @@ from discbayes.engine import Context, Progress
 from discbayes.engine.context import duration, time_left
 from discbayes.parameters import DFE
 from discbayes.streams import Throughput, throughput
-from discbayes.streams import limits as stream_limits
+from discbayes.streams import batches as stream_limits
 from discbayes.streams.batch_sources import open_source
-from discbayes.streams.limits import Limits
+from discbayes.streams.batches import Limits
 
 
 class Clock:

@@ -14,7 +14,7 @@ import pytest
 
 from discbayes import load
 from discbayes.cli import batch_input, main
-from discbayes.streams import limits
+from discbayes.streams import batches as limits
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ import pytest
 
 import discbayes
 from discbayes import BayesNetClassifier, load
-from discbayes.streams import workspace
+from discbayes.streams import disk_codes as workspace
 
 SOURCE = Path(discbayes.__file__).parent
 PROGRAM = """

@@ -20,9 +20,9 @@ from sklearn.preprocessing import KBinsDiscretizer
 
 from discbayes.data import FrameEncoder
 from discbayes.engine import Progress
-from discbayes.streams import batch_cache as spool_module
 from discbayes.streams import disk_codes as spill_module
-from discbayes.streams import workspace as workspace_module
+from discbayes.streams import disk_codes as workspace_module
+from discbayes.streams import rereading as spool_module
 from encoding import encode_source
 
 

@@ -17,9 +17,9 @@ from discbayes.data import FrameEncoder
 from discbayes.data.histogram import ClassLabels
 from discbayes.streams.batch_rows import Reader
 from discbayes.streams.batch_sources import IteratorSource
+from discbayes.streams.batches import Limits
 from discbayes.streams.file_sources import FileSource
 from discbayes.streams.learned_domain import collect_statistics, count_numeric
-from discbayes.streams.limits import Limits
 from discbayes.streams.out_of_core import bounded_discretizer
 from discbayes.streams.quantiles import Distribution
 from shop import make_frame

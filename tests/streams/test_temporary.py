@@ -13,11 +13,11 @@ import pytest
 
 from discbayes import BayesNetClassifier, _temporary
 from discbayes._temporary import LOCK, TemporaryFolder
-from discbayes.streams.workspace import Workspace
+from discbayes.streams.disk_codes import Workspace
 
 OWNER = """
 import sys, time
-from discbayes.streams.workspace import Workspace
+from discbayes.streams.disk_codes import Workspace
 space = Workspace(sys.argv[1])
 (space.path / "codes").write_bytes(bytes(1000))
 print(space.path, flush=True)

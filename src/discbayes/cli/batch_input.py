@@ -18,9 +18,8 @@ from discbayes.cli.models import features_of, text_columns
 from discbayes.cli.options import MAX_WHOLE_FILE, csv_format
 from discbayes.engine import Progress
 from discbayes.streams import Throughput, bytes_of, csv_types
-from discbayes.streams.batches import Batch
+from discbayes.streams.batches import Batch, Limits
 from discbayes.streams.file_sources import FileRange, FileSource
-from discbayes.streams.limits import Limits
 
 # options that read DATA in batches, whatever its size
 _BATCH_OPTIONS = ("memory", "workers", "cluster")

@@ -1,23 +1,25 @@
-"""Codes of a few rows, value by value.
+"""Few rows: mappings of names to values, and codes value by value.
 
-Reading a table column by column has a cost per column, however few rows there are: most of the time
-of a prediction for one row. Here the cells become Python objects and are looked up one by one. Only
-tables of the columns of the fit and cells of plain types are read in this way; anything else, and
-all that is refused or warned of, is left to `read_table` and `Codebook`.
+A column that a mapping does not name is unknown. Reading a table column by column has a cost per
+column, however few rows there are: most of the time of a prediction for one row. So the cells of a
+few rows become Python objects, which are looked up one by one. Only tables of the columns of the
+fit and cells of plain types are read in this way; anything else, and all that is refused or warned
+of, is left to `read_table` and `Codebook`.
 """
 
 from __future__ import annotations
 
 import sys
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from typing import Any
 
 import numpy as np
 
+from discbayes._text import listed, nearest_first
 from discbayes.data.domain import Variable
-from discbayes.data.mappings import mappings_of
-from discbayes.data.table import EXACT
+from discbayes.data.table import EXACT, Table, default_names, find_column
+from discbayes.data.table_reader import read_objects
 
 MANY_ROWS = 10  # with fewer rows, a column of new values only is not a sign of a mistake
 _MAX_ROWS = 64  # with more of them, whole columns take less time
@@ -33,6 +35,76 @@ _IN_POLARS = {
     *("Float32", "Float64", "Boolean", "Int8", "Int16", "Int32", "Int64"),
     *("UInt8", "UInt16", "UInt32", "UInt64", "String"),
 }
+
+
+def mappings_of(X: Any) -> list[Mapping[Any, Any]] | None:
+    """Return the rows of a mapping, or of a list of mappings; None for anything else.
+
+    >>> mappings_of({"size": 3})
+    [{'size': 3}]
+    >>> mappings_of([[1, 2]]) is None
+    True
+    """
+    if isinstance(X, Mapping):
+        return [X]
+    if isinstance(X, (list, tuple)) and X and all(isinstance(row, Mapping) for row in X):
+        return list(X)
+    return None
+
+
+def read_mappings(rows: Sequence[Mapping[Any, Any]], names: list[str]) -> Table:
+    """Return rows as a table, with the columns in the order of their names.
+
+    A cell that a row does not name is unknown; one that it names as None is missing, which may be a
+    value.
+
+    >>> read_mappings([{"size": 3}, {}], ["color", "size"]).missing_mask().T.tolist()
+    [[True, False], [True, True]]
+    """
+    cells = np.full((len(rows), len(names)), None, dtype=object)
+    unnamed = np.ones((len(names), len(rows)), dtype=bool)
+    for number, row in enumerate(rows):
+        where = "x has a value for" if len(rows) == 1 else f"row {number} has a value for"
+        for place, value in zip(positions(row, names, where), row.values(), strict=True):
+            cells[number, place] = _one_value(value, names[place])
+            unnamed[place, number] = False
+    parts = [
+        read_objects(cells[:, place].tolist(), place, name) for place, name in enumerate(names)
+    ]
+    return Table(names=names, n_rows=len(rows), parts=parts, named=True, unnamed=unnamed)
+
+
+def _one_value(value: Any, name: str) -> Any:
+    """Return a value, and refuse several."""
+    if (
+        isinstance(value, Sized)
+        and not isinstance(value, (str, bytes))
+        and getattr(value, "ndim", None) != 0
+    ):
+        raise ValueError(
+            f"column {name!r} has several values in a mapping, which is one row: pass a list of"
+            " mappings, or a frame"
+        )
+    return value.item() if isinstance(value, np.ndarray) else value
+
+
+def positions(columns: Iterable[Any], names: list[str], what: str) -> list[int]:
+    """Return the positions of columns, each given once, by name.
+
+    Where the names are x0, x1, ..., columns may also be given by position.
+    """
+    numbered = names == default_names(len(names))
+    found: list[int] = []
+    for column in columns:
+        known = numbered or str(column) in names
+        place = find_column(column, names) if known else None
+        if place is None:
+            nearest = listed(nearest_first(str(column), names)[:3])
+            raise ValueError(f"{what} {column!r}, which is not a column; the nearest are {nearest}")
+        if place in found:
+            raise ValueError(f"{what} {names[place]!r} twice")
+        found.append(place)
+    return found
 
 
 class FewRowsEncoder:

@@ -13,8 +13,7 @@ from discbayes._deprecation import renamed_parameters
 from discbayes._text import listed
 from discbayes.data.codebook import Codebook
 from discbayes.data.domain import Domain, Encoded, Variable
-from discbayes.data.few_rows import MANY_ROWS, FewRowsEncoder
-from discbayes.data.mappings import mappings_of, read_mappings
+from discbayes.data.few_rows import MANY_ROWS, FewRowsEncoder, mappings_of, read_mappings
 from discbayes.data.table import Table, default_names
 from discbayes.data.table_reader import read_table
 from discbayes.data.targets import (

@@ -2,9 +2,8 @@
 shares.
 """
 
-from discbayes.engine.clusters import active_client, connected_client, is_client
 from discbayes.engine.context import Context, Interrupts, Progress, interrupts_end_runs
-from discbayes.engine.dask import DaskEngine
+from discbayes.engine.dask import DaskEngine, active_client, connected_client, is_client
 from discbayes.engine.shards import Combine, Shard, ShardSource
 from discbayes.engine.threads import Threads, parallel_map, row_blocks, worker_count
 

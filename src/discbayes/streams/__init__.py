@@ -6,9 +6,9 @@ order, in batches, and the results do not depend on the size of the batches.
 
 from discbayes.streams.batch_rows import BatchRows, located
 from discbayes.streams.batch_sources import is_dask, is_source
+from discbayes.streams.batches import bytes_of
 from discbayes.streams.cluster_codes import ClusterCodes
 from discbayes.streams.disk_codes import DiskCodes
-from discbayes.streams.limits import bytes_of
 from discbayes.streams.out_of_core import (
     LabeledRows,
     batches_of,

@@ -15,8 +15,7 @@ from discbayes.data.frame_encoder import complete_rows
 from discbayes.data.table import CategoricalColumn, Table, default_names
 from discbayes.data.table_reader import as_frame, factorize_series, read_table
 from discbayes.data.targets import classes_and_codes, label_array, weight_array
-from discbayes.streams.batches import Batch, BatchSource
-from discbayes.streams.limits import Limits
+from discbayes.streams.batches import Batch, BatchSource, Limits
 
 
 @dataclass(frozen=True)

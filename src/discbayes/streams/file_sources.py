@@ -19,8 +19,7 @@ from typing import Any
 
 from discbayes._lazy_imports import need
 from discbayes._text import listed
-from discbayes.streams.batches import Batch, TypesChanged
-from discbayes.streams.limits import Limits
+from discbayes.streams.batches import Batch, Limits, TypesChanged
 
 MISSING_VALUES = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None")
 TRUE = ("true", "True", "TRUE")

@@ -27,6 +27,7 @@ from discbayes.streams.batch_rows import (
     located,
     refuse_change,
 )
+from discbayes.streams.batches import Limits
 from discbayes.streams.column_summaries import (
     ColumnSummary,
     DeclaredSummary,
@@ -35,7 +36,6 @@ from discbayes.streams.column_summaries import (
     LabelSummary,
     kind_of,
 )
-from discbayes.streams.limits import Limits
 
 _CELL_WORK = 100  # nanoseconds
 

@@ -25,15 +25,13 @@ from discbayes.streams.batch_rows import (
     refuse_change,
 )
 from discbayes.streams.batch_sources import is_dask, open_source
-from discbayes.streams.batches import TypesChanged
+from discbayes.streams.batches import DEFAULT_DISTINCT, DEFAULT_MEMORY, Limits, TypesChanged
 from discbayes.streams.cluster_codes import ClusterCodes, encode_on_cluster
-from discbayes.streams.disk_codes import BlockWriter, DiskCodes, layout_of
+from discbayes.streams.disk_codes import BlockWriter, DiskCodes, Workspace, layout_of, megabytes
 from discbayes.streams.file_sources import CsvFormat
 from discbayes.streams.learned_domain import ColumnStatistics, LearnedDomain, collect_statistics
-from discbayes.streams.limits import DEFAULT_DISTINCT, DEFAULT_MEMORY, Limits
 from discbayes.streams.rereading import KeyFile, RereadRows, WithoutHeldOut
 from discbayes.streams.throughput import Throughput
-from discbayes.streams.workspace import Workspace, megabytes
 
 Result = TypeVar("Result")
 

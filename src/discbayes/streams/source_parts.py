@@ -19,9 +19,8 @@ from discbayes.engine.dask import keep_shard
 from discbayes.engine.shards import BlockShard
 from discbayes.streams.batch_rows import Reader, refuse_change
 from discbayes.streams.batch_sources import DaskSource, partition_batch
-from discbayes.streams.batches import Batch, BatchSource
+from discbayes.streams.batches import Batch, BatchSource, Limits
 from discbayes.streams.learned_domain import LearnedDomain
-from discbayes.streams.limits import Limits
 
 BLOCKS_OF_PART = 4  # that a worker reads at a time in the first pass
 
