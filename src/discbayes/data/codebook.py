@@ -3,13 +3,20 @@
 There are three ways, chosen per column: whole numbers by a lookup table, numbers with cut points by
 comparison, and anything else by its value. Values match if they are equal: 1, 1.0 and True are the
 same, and "1" is another one.
+
+To read a table column by column has a cost per column, however few rows there are: most of the time
+of a prediction for one row. So the cells of a few rows become Python objects, which are looked up
+one by one. That is for tables of the same columns and cells of plain types; anything else, and all
+that is refused or warned of, is left to `read_table` and `Codebook.encode`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from functools import partial
+import sys
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +24,7 @@ import numpy as np
 from discbayes._arrays import WithArrays
 from discbayes.data.domain import Variable, code_dtype
 from discbayes.data.histogram import refuse_infinite, table_offsets
+from discbayes.data.mappings import mappings_of
 from discbayes.data.table import (
     EXACT,
     CategoricalColumn,
@@ -34,6 +42,21 @@ _TABLE_SPAN = 1024
 _ALL_SPANS = 1 << 22
 _SPARSE = 8  # ... or than this many per value
 _FAR = 2**62
+
+MANY_ROWS = 10  # with fewer rows, a column of new values only is not a sign of a mistake
+_MAX_FEW = 64  # with more rows, whole columns take less time than single values
+_PLAIN = frozenset((str, float, int, bool, type(None)))
+# The types of columns whose cells tell all that matters. Those of categories, for example, do not:
+# their levels are checked too.
+_NUMBERS = {
+    *("Float16DType", "Float32DType", "Float64DType", "BoolDType", "Int8DType", "Int16DType"),
+    *("Int32DType", "Int64DType", "UInt8DType", "UInt16DType", "UInt32DType", "UInt64DType"),
+}
+_IN_PANDAS = {*_NUMBERS, "ObjectDType", "StringDtype"}
+_IN_POLARS = {
+    *("Float32", "Float64", "Boolean", "Int8", "Int16", "Int32", "Int64"),
+    *("UInt8", "UInt16", "UInt32", "UInt64", "String"),
+}
 
 
 class Codebook(WithArrays):
@@ -139,26 +162,89 @@ class Codebook(WithArrays):
 
     def _encode_labels(self, part: CategoricalColumn, out: np.ndarray) -> None:
         """Encode a column of labels by the codes of its levels."""
+        variable = self.variables[part.position]
         missing = int(self.missing[part.position])
-        # the last one serves place -1
-        of_level = [*self.codes_of(part.position, part.levels), missing]
-        out[part.position] = np.array(of_level, dtype=self.dtype)[part.places]
-
-    def codes_of(self, position: int, values: Sequence[Any]) -> list[int]:
-        """Return the codes of values of one variable; unknown values get the code for missing."""
-        variable = self.variables[position]
-        missing = int(self.missing[position])
         if variable.cuts is None:
-            index = {value: code for code, value in enumerate(variable.values)}
-            return [index.get(value, missing) for value in values]
-        texts = [value for value in values if isinstance(value, str)]
-        if texts:
-            odd = next((text for text in texts if not looks_numeric(text)), texts[0])
-            raise ValueError(
-                f"column {variable.name!r} was numeric at fit and now holds the string {odd!r}:"
-                " cast it to numbers, with what is not a number as missing"
-            )
-        return [int(code) for code in np.searchsorted(variable.cuts, list(values), side="right")]
+            known = self._value_codes[part.position].known
+            codes = [known.get(level, missing) for level in part.levels]
+        else:
+            _refuse_text(variable, part.levels)
+            codes = np.searchsorted(variable.cuts, part.levels, side="right").tolist()
+        # the last one serves place -1
+        out[part.position] = np.array([*codes, missing], dtype=self.dtype)[part.places]
+
+    # ---- few rows
+
+    def encode_few(self, X: Any, unseen: bool = True) -> np.ndarray | None:
+        """Return the codes of a few rows; None if they have to be read column by column.
+
+        Missing values have the code of the value "missing" if there is one.
+
+        Parameters
+        ----------
+        X : object
+            The rows. Frames of pandas and polars, mappings and lists of mappings may have codes.
+        unseen : bool, default=True
+            Whether values that a variable does not have get the code for missing. If not, or if a
+            column of many rows has no other values, None is returned.
+
+        Examples
+        --------
+        >>> codebook = Codebook([Variable("size", "numeric", cuts=(1.5,))])
+        >>> codebook.encode_few([{"size": 2}, {"size": None}])
+        array([[1, 2]], dtype=uint8)
+        >>> codebook.encode_few({"size": "large"}) is None
+        True
+        """
+        columns = self._cells(X)
+        if columns is None:
+            return None
+        codes = []
+        for column, values in zip(self._value_codes, columns, strict=True):
+            found = column.encode(values, unseen)
+            if found is None:
+                return None
+            codes.append(found)
+        return np.array(codes, dtype=self.dtype)
+
+    def _cells(self, X: Any) -> Iterable[Sequence[Any]] | None:
+        """Return the cells of each column as Python objects; None if they are not plain."""
+        library = type(X).__module__.partition(".")[0]
+        if library not in ("pandas", "polars"):
+            rows = mappings_of(X)
+            return None if rows is None else self._cells_of_mappings(rows)
+        if type(X) is not sys.modules[library].DataFrame or not 0 < len(X) <= _MAX_FEW:
+            return None
+        kinds = {type(dtype).__name__ for dtype in X.dtypes}
+        if not kinds <= (_IN_PANDAS if library == "pandas" else _IN_POLARS):
+            return None
+        if list(X.columns) != [variable.name for variable in self.variables]:
+            return None
+        if library == "polars":
+            return zip(*X.rows(), strict=True)
+        if kinds <= _NUMBERS:
+            return X.to_numpy().T.tolist()  # type: ignore[no-any-return]
+        # the cells of one row are there far sooner than the objects of each column
+        cells = X.iloc[0].to_numpy(object)[:, None] if len(X) == 1 else X.to_numpy(object).T
+        return [[_as_python(value) for value in column] for column in cells]
+
+    def _cells_of_mappings(self, rows: list[Mapping[Any, Any]]) -> list[list[Any]] | None:
+        # where a missing value is a value of its own, a column that is left out is another case
+        if len(rows) > _MAX_FEW or any(variable.reads_missing for variable in self.variables):
+            return None
+        names = [variable.name for variable in self.variables]
+        known = set(names)
+        if not all(row.keys() <= known for row in rows):
+            return None
+        return [[_as_python(row.get(name)) for row in rows] for name in names]
+
+    @cached_property
+    def _value_codes(self) -> list[_ValueCodes]:
+        return [_ValueCodes(variable) for variable in self.variables]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return all but the codes of single values, which follow from the variables."""
+        return {name: part for name, part in vars(self).items() if name != "_value_codes"}
 
     def unseen(self, table: Table, codes: np.ndarray, position: int) -> list[Any]:
         """Return up to five values of a column of labels that its variable does not know."""
@@ -174,6 +260,17 @@ class Codebook(WithArrays):
             return [part.levels[place] for place in np.unique(places[places >= 0])[:5]]
         column = part.column(j)[odd]
         return np.unique(column[~np.isnan(column)])[:5].tolist()
+
+
+def _refuse_text(variable: Variable, levels: list[Any]) -> None:
+    """Refuse labels that are strings in a column of numbers."""
+    texts = [level for level in levels if isinstance(level, str)]
+    if texts:
+        odd = next((text for text in texts if not looks_numeric(text)), texts[0])
+        raise ValueError(
+            f"column {variable.name!r} was numeric at fit and now holds the string {odd!r}:"
+            " cast it to numbers, with what is not a number as missing"
+        )
 
 
 def _numeric_keys(variable: Variable) -> tuple[np.ndarray, np.ndarray]:
@@ -219,3 +316,44 @@ def _cut_table(cuts: np.ndarray, span: int) -> tuple[int, np.ndarray] | None:
         return None
     whole = np.arange(low - 1, high + 2)
     return low, np.searchsorted(cuts, whole.astype(np.float64), side="right")
+
+
+def _as_python(value: Any) -> Any:
+    """Return a scalar of numpy as the Python object that it equals, and all else as it is."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+class _ValueCodes:
+    """The codes of single values of one variable."""
+
+    def __init__(self, variable: Variable):
+        self.cuts = variable.cuts
+        self.unseen = variable.card
+        self.missing = variable.card - 1 if variable.reads_missing else variable.card
+        self.known = {value: code for code, value in enumerate(variable.values)}
+        self.known[None] = self.missing
+
+    def encode(self, values: Sequence[Any], unseen: bool) -> list[int] | None:
+        """Return the codes of values; None if they are not all plain, or are to be refused."""
+        if not _PLAIN.issuperset(map(type, values)):
+            return None
+        values = [None if value != value else value for value in values]
+        kinds = set(map(type, values))
+        if str in kinds:
+            if self.cuts is not None or not kinds <= {str, type(None)}:
+                return None
+        # neither infinities nor whole numbers that a float does not hold
+        elif any(abs(value) >= EXACT for value in values if value is not None):
+            return None
+        if self.cuts is not None:
+            cuts, missing = self.cuts, self.missing
+            return [missing if value is None else bisect_right(cuts, value) for value in values]
+        codes = [self.known.get(value, -1) for value in values]
+        if -1 not in codes:
+            return codes
+        cells = zip(values, codes, strict=True)
+        if not unseen or (
+            len(codes) >= MANY_ROWS and all(code < 0 or value is None for value, code in cells)
+        ):
+            return None
+        return [self.unseen if code < 0 else code for code in codes]

@@ -11,9 +11,9 @@ import numpy as np
 
 from discbayes._deprecation import renamed_parameters
 from discbayes._text import listed
-from discbayes.data.codebook import Codebook
+from discbayes.data.codebook import MANY_ROWS, Codebook
 from discbayes.data.domain import Domain, Encoded, Variable
-from discbayes.data.few_rows import MANY_ROWS, FewRowsEncoder, mappings_of, read_mappings
+from discbayes.data.mappings import mappings_of, read_mappings
 from discbayes.data.table import Table, default_names
 from discbayes.data.table_reader import read_table
 from discbayes.data.targets import (
@@ -179,7 +179,6 @@ class FrameEncoder:
         self.classes_ = classes
         self.kept_rows_ = None
         self._codebook = Codebook(domain.features)
-        self._few_rows = FewRowsEncoder(domain.features, self._codebook.dtype)
 
     def fit_transform(self, X: Any, y: Any, sample_weight: Any = None) -> Encoded:
         """Learn the domain of a table and return its codes.
@@ -559,7 +558,7 @@ class FrameEncoder:
         array([[0]], dtype=uint8)
         """
         unseen = _one_of("unknown", unknown or self.unknown, _UNKNOWN) != "error"
-        return self._few_rows.encode(X, unseen)
+        return self._codebook.encode_few(X, unseen)
 
     def _read_missing(self, table: Table, codes: np.ndarray) -> None:
         """Give missing values their code in the columns in which "missing" is a value."""

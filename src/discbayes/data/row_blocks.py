@@ -287,6 +287,17 @@ def _contents(
     return [(data.codes, data.classes, data.weight)]
 
 
+def joined(blocks: Sequence[Encoded]) -> Encoded:
+    """Return blocks, at least one, as one table."""
+    weights = [block.weight for block in blocks if block.weight is not None]
+    return Encoded(
+        np.concatenate([block.codes for block in blocks], axis=1),
+        blocks[0].domain,
+        np.concatenate([block.classes for block in blocks]),
+        np.concatenate(weights) if weights else None,
+    )
+
+
 def in_blocks(data: Rows) -> Rows:
     """Return rows in memory as blocks if they are more than one block, and others as they are."""
     if isinstance(data, Encoded) and data.n_samples > ROWS_OF_BLOCK:

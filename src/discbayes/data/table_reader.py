@@ -6,7 +6,7 @@ import datetime
 import numbers
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any, NoReturn
 
@@ -70,7 +70,8 @@ def as_frame(X: Any) -> nw.DataFrame[Any] | None:
     try:
         frame = nw.from_native(arrow_table(X), pass_through=True, allow_series=True)
     except DuplicateError:
-        _refuse_duplicates(X)
+        _check_names(getattr(X, "column_names", None) or list(X.columns))
+        raise
     if isinstance(frame, nw.LazyFrame):
         raise TypeError(
             "X is a lazy frame, whose rows are not there yet: call collect() on it (compute() in"
@@ -86,17 +87,15 @@ def arrow_table(X: Any) -> Any:
     return X
 
 
-def _refuse_duplicates(X: Any) -> NoReturn:
-    names = getattr(X, "column_names", None) or list(X.columns)
+def _check_names(names: Sequence[Any]) -> None:
     twice = [str(name) for name, times in Counter(names).items() if times > 1]
-    raise ValueError(f"X has several columns with the same name: {listed(twice)}; rename them")
+    if twice:
+        raise ValueError(f"X has several columns with the same name: {listed(twice)}; rename them")
 
 
 def _read_frame(frame: nw.DataFrame[Any]) -> Table:
     names = [str(name) for name in frame.columns]
-    if len(set(names)) < len(names):
-        twice = [name for name, times in Counter(names).items() if times > 1]
-        raise ValueError(f"X has several columns with the same name: {listed(twice)}; rename them")
+    _check_names(names)
     parts: list[Part] = []
     if frame.implementation.is_pandas() and len(frame) * len(names) <= _BLOCK_CELLS:
         parts += _numeric_blocks(frame.to_native())
@@ -118,13 +117,9 @@ def _numeric_blocks(native: Any) -> list[NumericColumns]:
         if isinstance(dtype, np.dtype) and dtype.str in _BLOCK_TYPES:
             positions[dtype].append(at)
     blocks = []
-    for dtype, found in positions.items():
+    for found in positions.values():
         columns = native if len(found) == native.shape[1] else native.iloc[:, found]
-        values = columns.to_numpy()
-        boolean = dtype.kind == "b"
-        blocks.append(
-            NumericColumns(values.view(np.uint8) if boolean else values, np.array(found), boolean)
-        )
+        blocks.append(_numeric_columns(columns.to_numpy(), np.array(found)))
     return blocks
 
 
@@ -382,25 +377,26 @@ def _read_array(array: np.ndarray) -> Table:
 def matrix_blocks(array: np.ndarray) -> list[NumericColumns]:
     """Return a matrix as one part; in Fortran order one part per column, which is contiguous."""
     positions = np.arange(array.shape[1])
-    boolean = array.dtype == bool
-    if boolean:
-        array = array.view(np.uint8)
-    elif array.dtype.str[1:] == "u8":
-        array = _signed(array, "a column")
     if array.flags.f_contiguous and array.shape[1] > 1:
-        return [
-            NumericColumns(array[:, at, None], positions[at : at + 1], boolean) for at in positions
-        ]
-    return [NumericColumns(array, positions, boolean)]
+        return [_numeric_columns(array[:, at, None], positions[at : at + 1]) for at in positions]
+    return [_numeric_columns(array, positions)]
 
 
 def _numbers(values: np.ndarray, position: int, name: str, boolean: bool = False) -> NumericColumns:
     """Return a part of one column."""
-    if values.dtype == bool:
-        values = values.view(np.uint8)
-    elif values.dtype.str[1:] == "u8":
-        values = _signed(values, f"column {name!r}")
-    return NumericColumns(values[:, None], np.array([position]), boolean)
+    return _numeric_columns(values[:, None], np.array([position]), boolean, f"column {name!r}")
+
+
+def _numeric_columns(
+    array: np.ndarray, positions: np.ndarray, boolean: bool = False, where: str = "a column"
+) -> NumericColumns:
+    """Return a part, in a type that kernels know."""
+    boolean = boolean or array.dtype == bool
+    if array.dtype == bool:
+        array = array.view(np.uint8)
+    elif array.dtype.str[1:] == "u8":
+        array = _signed(array, where)
+    return NumericColumns(array, positions, boolean)
 
 
 def _signed(values: np.ndarray, where: str) -> np.ndarray:

@@ -24,8 +24,8 @@ from discbayes._settings import is_integer
 from discbayes.calibration import CalibratedPosterior
 from discbayes.data import Variable
 from discbayes.data.domain import cut_texts
-from discbayes.data.few_rows import positions
 from discbayes.data.frames import make_frame
+from discbayes.data.mappings import positions
 from discbayes.data.table import Table
 from discbayes.explanations.changes import Changes
 from discbayes.explanations.wording import class_position, probability_in_words

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from discbayes.data.few_rows import read_mappings
+from discbayes.data.mappings import read_mappings
 from discbayes.data.table import Table
 from discbayes.data.table_reader import read_table
 

@@ -29,8 +29,8 @@ from discbayes._text import listed, text_table
 from discbayes.calibration import CalibratedPosterior
 from discbayes.costs import cost_matrix
 from discbayes.data import Variable
-from discbayes.data.few_rows import positions
 from discbayes.data.frames import free_name, make_frame
+from discbayes.data.mappings import positions
 from discbayes.explanations.wording import check_most, probability_in_words
 
 _NOTHING = 1e-13  # a gain below it is rounding

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections import deque
 from copy import deepcopy
 from dataclasses import replace
+from operator import methodcaller
 from typing import Any
 
 import numpy as np
@@ -67,7 +68,7 @@ class ClusterCodes:
         shard = next(
             shard for shard, (_, last) in zip(self._shards, runs, strict=True) if number < last
         )
-        block: Encoded = self._engine.submit(_item, shard, number).result()
+        block: Encoded = self._engine.submit(methodcaller("item", number), shard).result()
         return block
 
     def close(self) -> None:
@@ -219,8 +220,3 @@ def _second_pass(
 def _missing_and_rows(shard: Any) -> tuple[np.ndarray, int]:
     found = [(block.n_missing, block.n_samples) for block in map(shard.item, shard.numbers)]
     return np.sum([missing for missing, _ in found], axis=0), sum(n_rows for _, n_rows in found)
-
-
-def _item(shard: Any, number: int) -> Encoded:
-    block: Encoded = shard.item(number)
-    return block

@@ -294,13 +294,8 @@ class DiskCodes:
 
     def part(self, first: int, last: int) -> row_blocks.RowsInMemory:
         """Return some of the blocks in memory, with their numbers, to be sent elsewhere."""
-        found = [self.block(number) for number in range(first, last)]
-        y = np.concatenate([block.classes for block in found])
-        weight = np.concatenate([block.weight for block in found]) if self.weighted else None
-        codes = np.concatenate([block.codes for block in found], axis=1)
-        return row_blocks.RowsInMemory(
-            Encoded(codes, self.domain, y, weight), first, self._layout.block_rows
-        )
+        rows = row_blocks.joined([self.block(number) for number in range(first, last)])
+        return row_blocks.RowsInMemory(rows, first, self._layout.block_rows)
 
     def close(self) -> None:
         """Remove the file."""

@@ -12,10 +12,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from discbayes.data import row_blocks
-from discbayes.data.domain import Domain, Encoded
+from discbayes.data.domain import Encoded
 from discbayes.data.frame_encoder import FrameEncoder
 from discbayes.engine import DaskEngine
-from discbayes.engine.dask import keep_shard
+from discbayes.engine.dask import itself, keep_shard
 from discbayes.engine.shards import BlockShard
 from discbayes.streams.batch_rows import Reader, refuse_change
 from discbayes.streams.batch_sources import DaskSource, partition_batch
@@ -99,11 +99,6 @@ class PartEncoder:
         self.learned = replace(learned, encoder=_on_one_thread(learned.encoder))
 
     @property
-    def domain(self) -> Domain:
-        """The domain."""
-        return self.learned.domain
-
-    @property
     def name(self) -> str:
         """The name of the source in messages."""
         return self.part_reader.name
@@ -114,14 +109,6 @@ class PartEncoder:
         if reader is not None:
             for _, data in self.learned.encode(reader.rows, self.name):
                 yield data
-
-    def concatenate(self, pieces: list[Encoded]) -> Encoded:
-        """Return pieces one after the other."""
-        codes = np.concatenate([piece.codes for piece in pieces], axis=1)
-        y = np.concatenate([piece.classes for piece in pieces])
-        weights = [piece.weight for piece in pieces if piece.weight is not None]
-        weight = np.concatenate(weights) if self.learned.weighted else None
-        return Encoded(codes, self.domain, y, weight)
 
 
 class Parts(Protocol):
@@ -196,7 +183,7 @@ class FileParts:
         source = EncodedFiles(encoder, self._source, self._lengths, row_blocks.ROWS_OF_BLOCK)
         memory = engine.share(engine.memory, len(runs))
         return [
-            engine.submit(keep_shard, BlockShard(source, *run).alone(), _itself, memory)
+            engine.submit(keep_shard, BlockShard(source, *run).alone(), itself, memory)
             for run in runs
         ]
 
@@ -251,7 +238,7 @@ class EncodedFiles:
         self._next = number + 1
         if self._next == self._last:
             self._pieces = None  # closes the file
-        return self._encoder.concatenate(found)
+        return row_blocks.joined(found)
 
     def _open(self, number: int) -> None:
         first, last = number * self._size, min(self._last * self._size, self._n_rows)
@@ -260,10 +247,6 @@ class EncodedFiles:
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_pieces": None}
-
-
-def _itself(block: Encoded) -> Encoded:
-    return block
 
 
 # ---- partitions
@@ -297,7 +280,7 @@ class PartitionParts:
             ]
             begin = first * size - starts[overlapping[0]]
             pieces = [encoded[k] for k in overlapping]
-            found.append(engine.submit(_assemble, encoder, begin, (first, last, size), *pieces))
+            found.append(engine.submit(_assemble, begin, (first, last, size), *pieces))
         return found
 
 
@@ -307,17 +290,12 @@ def _encode_partition(
     pieces = list(encoder.encode(part, loaded))
     if sum(piece.n_samples for piece in pieces) != n_rows:
         refuse_change(encoder.name)
-    return encoder.concatenate(pieces) if pieces else None
+    return row_blocks.joined(pieces) if pieces else None
 
 
-def _assemble(
-    encoder: PartEncoder, begin: int, run: tuple[int, int, int], *encoded: Encoded
-) -> BlockShard:
+def _assemble(begin: int, run: tuple[int, int, int], *encoded: Encoded) -> BlockShard:
     """Return a run of blocks, from row ``begin`` of the first partition on."""
     first, last, size = run
-    rows = slice(begin, begin + (last - first) * size)
-    whole = encoder.concatenate(list(encoded))
-    weight = None if whole.weight is None else whole.weight[rows]
-    codes = np.ascontiguousarray(whole.codes[:, rows])
-    data = Encoded(codes, whole.domain, whole.classes[rows], weight)
+    whole = row_blocks.joined(encoded)
+    data = whole.take(np.arange(begin, min(whole.n_samples, begin + (last - first) * size)))
     return BlockShard(row_blocks.RowsInMemory(data, first, size), first, last)
