@@ -24,7 +24,7 @@ from discbayes.data.rows import KeptBlock, Rows
 
 if TYPE_CHECKING:
     from discbayes.data.folds import Folds
-    from discbayes.data.transformed_rows import Change
+    from discbayes.data.row_blocks import Change
     from discbayes.engine import Combine
 
 MISSING_LABEL = "(missing)"
@@ -460,7 +460,7 @@ class Encoded(Rows):
         --------
         >>> import numpy as np
         >>> from discbayes.data import FrameEncoder
-        >>> from discbayes.data.transformed_rows import WithClassWeights
+        >>> from discbayes.data.row_blocks import WithClassWeights
         >>> data = FrameEncoder().fit_transform([["red"], ["blue"], ["red"]], [1, 0, 1])
         >>> data.changed(WithClassWeights(np.array([1.0, 0.5]))).weight
         array([0.5, 1. , 0.5])

@@ -26,7 +26,7 @@ from discbayes._arrays import WithArrays
 if TYPE_CHECKING:
     from discbayes.data.domain import Domain, Encoded
     from discbayes.data.folds import Folds
-    from discbayes.data.transformed_rows import Change
+    from discbayes.data.row_blocks import Change
     from discbayes.engine import Combine
 
 

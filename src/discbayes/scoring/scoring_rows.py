@@ -9,8 +9,8 @@ import numpy as np
 
 from discbayes.data.domain import Encoded
 from discbayes.data.folds import Folds
+from discbayes.data.row_blocks import FoldAndClass
 from discbayes.data.rows import Rows
-from discbayes.data.transformed_rows import FoldAndClass
 from discbayes.kernels import family_theta
 from discbayes.kernels.scan_records import ScoringRows
 

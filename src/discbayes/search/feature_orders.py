@@ -32,7 +32,7 @@ import numpy as np
 
 from discbayes.counts import Counts, class_information, count, entropy, pair_weights
 from discbayes.data.domain import Encoded
-from discbayes.data.transformed_rows import MissingAsValue
+from discbayes.data.row_blocks import MissingAsValue
 from discbayes.engine import parallel_map
 from discbayes.kernels import partition as kernels
 from discbayes.network.graph import topological_order

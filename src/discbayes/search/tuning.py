@@ -12,8 +12,8 @@ import numpy as np
 from discbayes.counts import count
 from discbayes.data.domain import Encoded
 from discbayes.data.folds import Folds
+from discbayes.data.row_blocks import FoldAndClass
 from discbayes.data.rows import Rows
-from discbayes.data.transformed_rows import FoldAndClass
 from discbayes.engine import Context, Interrupts, parallel_map
 from discbayes.inference import InferenceOptions, log_joint
 from discbayes.network import CPTs
