@@ -315,7 +315,7 @@ def test_hill_climbing_takes_one_pass_for_a_step(monkeypatch):
     HillClimb(score="fcll", max_parents=3).learn(data, counts, context)
     steps = len(context.history)
     assert steps > 3
-    assert passes.count("_count_some_pairs") == 1
+    assert passes.count("_count_some") == 1
     # what a move adds, and what is around its family
     assert passes.count("_count_wanted") <= 2 * steps
 
