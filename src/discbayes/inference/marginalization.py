@@ -29,6 +29,7 @@ from discbayes.network import CPTs, Layout
 
 MAX_FACTOR_SIZE = 1 << 22
 MAX_CELLS = 100_000_000
+MIN_POSTERIOR_ERROR = 1e-6
 SUM_ONLY = elimination.Completion(
     elimination.SUM, np.empty((0, 0)), np.empty(0, np.int64), np.empty((0, 0), np.int64)
 )
@@ -333,8 +334,11 @@ def log_partition(cpts: CPTs, options: InferenceOptions | None = None) -> float:
 def posterior_error(posterior: np.ndarray, relative: np.ndarray) -> np.ndarray:
     """Return the standard error of a posterior, given the relative errors of the joint.
 
-    First order, with classes taken as independent.
+    First order, with classes taken as independent. An estimate states no error below
+    ``MIN_POSTERIOR_ERROR``: classes of almost no probability can be off by more than their draws
+    show, as these may have missed what little there is. Rows without any error are exact.
     """
     variance = (posterior * relative) ** 2
     others = variance.sum(axis=1, keepdims=True) - variance
-    return np.sqrt(((1 - posterior) ** 2) * variance + posterior**2 * others)
+    least = np.where(relative.any(axis=1, keepdims=True), MIN_POSTERIOR_ERROR**2, 0.0)
+    return np.sqrt((1 - posterior) ** 2 * variance + posterior**2 * others + least)

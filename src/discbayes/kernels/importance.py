@@ -26,7 +26,7 @@ from discbayes.kernels.elimination_plan import make_plan
 FEW_DRAWS = 30.0  # effective draws below which an estimate is not reliable
 
 
-class Factors(NamedTuple):
+class BucketFactors(NamedTuple):
     """The factors of a row; one row of ``axes`` and ``strides`` for each."""
 
     n_axes: np.ndarray
@@ -40,7 +40,7 @@ class MiniBuckets(NamedTuple):
     """The result of mini-bucket elimination, from which values are drawn."""
 
     first: np.ndarray  # by step: the first of its factors
-    factors: Factors
+    factors: BucketFactors
     messages: np.ndarray
     is_drawn: np.ndarray  # by step: its feature depends on one whose factors were divided
     sums: np.ndarray  # by class: the logarithm of what the other features sum to
@@ -81,7 +81,7 @@ def _seed_of(x, seed):
 @helper
 def _with_space(n, width):
     """Return space for ``n`` factors of at most ``width`` axes."""
-    return Factors(
+    return BucketFactors(
         np.zeros(n, np.int64),
         np.zeros((n, width), np.int64),
         np.zeros((n, width), np.int64),
