@@ -86,8 +86,11 @@ def test_weights(name, evaluation):
     check(data, SCORES[name], evaluation)
 
 
+@pytest.mark.parametrize("complete_for_each", [0, 4])
 @pytest.mark.parametrize("name, evaluation", list(product(SCORES, ["resubstitution", 3, "loo"])))
-def test_rows_with_gaps_are_summed_out(name, evaluation):
+def test_rows_with_gaps_are_summed_out(name, evaluation, complete_for_each, monkeypatch):
+    """Whether incomplete rows are scanned first, as with few of them, or last."""
+    monkeypatch.setattr(counting_scorer, "COMPLETE_FOR_EACH", complete_for_each)
     data = sample(13, n_features=4, n_rows=30, gaps=0.2)
     check(data, SCORES[name], evaluation)
 
