@@ -78,20 +78,6 @@ def cells_of_factor(max_factor_size: int) -> int:
 class FactorTooLargeError(ValueError):
     """Exact inference would need more work than is allowed.
 
-    Examples
-    --------
-    >>> isinstance(TooManyCellsError(2e9, [0], 1000), FactorTooLargeError)
-    True
-    """
-
-    size: float
-    features: list[int]
-    limit: int
-
-
-class TooManyCellsError(FactorTooLargeError):
-    """Marginalizing the missing values of a row exactly would need more than ``max_cells`` cells.
-
     Parameters
     ----------
     size : float
@@ -105,7 +91,7 @@ class TooManyCellsError(FactorTooLargeError):
 
     Examples
     --------
-    >>> print(TooManyCellsError(2e9, [0, 2], 1000, ["a", "b", "c"]))
+    >>> print(FactorTooLargeError(2e9, [0, 2], 1000, ["a", "b", "c"]))
     marginalizing the missing values exactly needs 2e+09 cells, about 2 seconds, over 2 columns...
     """
 
@@ -124,6 +110,13 @@ class TooManyCellsError(FactorTooLargeError):
             " fewer parents, fill in some of these columns, or set n_draws to estimate the answer"
             " by sampling."
         )
+
+
+class TooManyCellsError(FactorTooLargeError):
+    """Marginalizing the missing values of a row exactly would need more than ``max_cells`` cells.
+
+    The base class has the name and the parameters of version 0.1.
+    """
 
 
 def too_large(plan: EliminationPlan, limit: int, size: float) -> TooManyCellsError:
