@@ -12,11 +12,13 @@ from discbayes.inference import (
     FactorTooLargeError,
     InferenceOptions,
     TooManyCellsError,
+    draw,
     elimination_cells,
     exact,
     largest_component,
     log_joint,
     lumps,
+    most_probable,
     state_tables,
 )
 from discbayes.kernels import slices
@@ -314,3 +316,55 @@ def test_tables_that_tell_all_values_apart_have_no_lumps():
     rng = np.random.default_rng(1)
     tables = oracle.random_tables(rng, Structure(((), (0,), (0, 1))), [5, 5, 5], 3)
     assert lumps.lumped_tables(tables) is None
+
+
+@pytest.mark.parametrize("maximize", [True, False])
+@pytest.mark.parametrize("seed", range(4))
+def test_values_are_chosen_in_conditioned_rows(seed, maximize, monkeypatch):
+    rng = np.random.default_rng(seed)
+    tables = grid(rng, 3)
+    codes = random_rows(rng, tables.cards, 6)
+    joint = dense_log_joint(tables)
+    monkeypatch.setattr(state_tables, "WORKSPACE", 60)
+    monkeypatch.setattr(exact, "WORKSPACE", 60)
+    if maximize:
+        filled, classes, value = most_probable(tables, codes)
+        best = [oracle.selected(joint, tables.cards, row).max() for row in codes.T]
+        np.testing.assert_allclose(value, best, rtol=0, atol=1e-10)
+        np.testing.assert_allclose(joint[(*filled.astype(int), classes)], best, atol=1e-10)
+        return
+    n = 60 if UNCOMPILED else 3000
+    row = codes[:, :1].copy()
+    row[[0, 4, 8]] = tables.cards[[0, 4, 8], None]
+    filled, classes = draw(tables, np.repeat(row, n, axis=1), np.random.default_rng(seed))
+    shares = np.exp(oracle.selected(joint, tables.cards, row[:, 0]))
+    missing = row[:, 0] >= tables.cards
+    assert (filled[~missing] == row[~missing]).all()
+    seen = np.zeros(shares.shape)
+    np.add.at(seen, (*filled[missing].astype(int), classes), 1)
+    first, second = (a.sum(axis=tuple(range(1, a.ndim - 1))) for a in (seen, shares))
+    expected = second / second.sum() * n
+    assert ((first - expected) ** 2 / expected).sum() < 40
+
+
+def test_values_of_leaves_and_of_features_without_observed_descendants():
+    rng = np.random.default_rng(2)
+    structure = Structure(((), (0,), (0, 1), (0, 1, 2), (3, 0), (3,)))
+    for normalized in (True, False):
+        tables = oracle.random_tables(rng, structure, [2, 3, 2, 2, 3, 2], 3, normalized)
+        joint = dense_log_joint(tables)
+        codes = random_rows(rng, tables.cards, 20)
+        filled, classes, value = most_probable(tables, codes)
+        best = [oracle.selected(joint, tables.cards, row).max() for row in codes.T]
+        np.testing.assert_allclose(value, best, rtol=0, atol=1e-10)
+        np.testing.assert_allclose(joint[(*filled.astype(int), classes)], best, atol=1e-10)
+        n = 100 if UNCOMPILED else 20_000
+        blank = np.repeat(tables.cards[:, None], n, axis=1).astype(np.uint8)
+        drawn, classes = draw(tables, blank, rng)
+        shares = np.exp(joint - logsumexp(joint))
+        seen = np.zeros(joint.shape)
+        np.add.at(seen, (*drawn.astype(int), classes), 1)
+        for axes in ((0, 1, 2), (2, 3, 5), (0, 3, 4, 6), (1, 5, 6)):
+            others = tuple(k for k in range(7) if k not in axes)
+            one, two = seen.sum(axis=others), shares.sum(axis=others) * n
+            assert ((one - two) ** 2 / two).sum() < one.size + 6 * np.sqrt(2 * one.size)

@@ -3,24 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
 from discbayes._memory import require_memory
 from discbayes.data.domain import Domain
 from discbayes.engine import parallel_map, row_blocks
+from discbayes.inference.exact import (
+    condition_row,
+    elimination_tables,
+    largest_component,
+    rows_of,
+    run_all,
+)
 from discbayes.inference.marginalization import (
     InferenceOptions,
-    eliminate,
+    TooManyCellsError,
     log_joint,
     log_marginal,
+    observed_sums,
     posterior,
 )
-from discbayes.inference.plans import blank_rows, group_by_missing, network_plan
+from discbayes.inference.plans import blank_rows, network_plan
+from discbayes.inference.state_tables import Tables
 from discbayes.kernels import marginals
-from discbayes.kernels.elimination import DRAW, MAX, Completion
+from discbayes.kernels.elimination_step import DRAW, MAX
+from discbayes.kernels.row_completion import complete_rows
+from discbayes.kernels.row_elimination import DONE, OUT_OF_RANGE, TOO_LARGE
 from discbayes.network import CPTs, Layout
 
+BLOCK_ROWS = 256  # completed at a time
 BATCH_CELLS = 1 << 25  # bytes, about, of codes and scores that are worked on at once
 
 
@@ -61,26 +74,119 @@ def _complete(
     options: InferenceOptions | None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Complete rows by draws, or, without a generator, by the most probable values."""
-    n_features, n_rows = codes.shape
-    patterns = group_by_missing(codes, np.arange(n_rows), cpts.cards)
-    rows = patterns.rows
-    shape = (n_rows, n_features + 1)
-    completion = Completion(
-        MAX if rng is None else DRAW,
-        np.zeros(shape) if rng is None else rng.random(shape)[rows],
-        np.full(n_rows, -1, np.int64) if classes is None else classes[rows].astype(np.int64),
-        np.full((n_rows, n_features), -1, np.int64),
-    )
+    options = options or InferenceOptions()
     codes = np.ascontiguousarray(codes)
-    scores, _ = eliminate(cpts, codes, patterns, options or InferenceOptions(), completion)
-    filled = codes.copy()
-    by_feature = completion.filled.T
-    filled[:, rows] = np.where(by_feature >= 0, by_feature, codes[:, rows])
-    chosen = np.empty(n_rows, np.int64)
-    chosen[rows] = completion.classes
-    value = np.empty(n_rows)
-    value[rows] = scores[np.arange(n_rows), completion.classes]
-    return filled, chosen, value
+    n_features, n_rows = codes.shape
+    shape = (n_rows, n_features + 1)
+    choice = _Choice(
+        MAX if rng is None else DRAW,
+        np.zeros(shape) if rng is None else rng.random(shape),
+        np.full(n_rows, -1, np.int64) if classes is None else classes.astype(np.int64),
+        observed_sums(cpts, codes, options.n_jobs),
+        np.empty((n_rows, n_features), np.int32),
+    )
+    left = _choose_rows(cpts, codes, np.arange(n_rows), choice, options, on_logs=False)
+    _choose_rows(cpts, codes, left, choice, options, on_logs=True)
+    value = choice.scores[np.arange(n_rows), choice.classes]
+    return choice.filled.T.astype(codes.dtype), choice.classes, value
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """How values of rows are chosen, and what was chosen."""
+
+    mode: int
+    uniforms: np.ndarray  # by feature, and one for the class
+    classes: np.ndarray  # −1 where it is to be chosen
+    scores: np.ndarray  # the sum of families without a missing value, then the log-joint
+    filled: np.ndarray
+
+
+def _choose_rows(
+    cpts: CPTs,
+    codes: np.ndarray,
+    rows: np.ndarray,
+    choice: _Choice,
+    options: InferenceOptions,
+    on_logs: bool,
+) -> np.ndarray:
+    """Choose the values of some rows, and return those that need the log scale."""
+    if not rows.size:
+        return rows
+    scales = ("logs", "max of logs") if on_logs else ("sum", "max")
+    tables = elimination_tables(cpts, scales[choice.mode == MAX], options.n_jobs)
+    status = np.empty(rows.size, np.int64)
+    cells = np.empty(rows.size)
+
+    def one(block: slice) -> None:
+        here = rows[block]
+        status[block], cells[block] = _choose_block(
+            tables, rows_of(cpts, codes, here), here, choice, options.max_cells
+        )
+
+    work = rows.size * codes.shape[0] * cpts.n_classes * 20
+    parallel_map(one, row_blocks(rows.size, BLOCK_ROWS), options.n_jobs, work=work)
+    for k in np.flatnonzero(status == TOO_LARGE):
+        taken = rows_of(cpts, codes, rows[k : k + 1])
+        status[k], needed = _choose_conditioned(tables, taken[0], int(rows[k]), choice, options)
+        if status[k] == TOO_LARGE:
+            row = codes[:, rows[k] : rows[k] + 1]
+            features, _ = largest_component(cpts, row, every=choice.mode == MAX)
+            raise TooManyCellsError(needed, features, options.max_cells)
+    return rows[status == OUT_OF_RANGE]
+
+
+def _choose_block(
+    tables: Tables, taken: np.ndarray, rows: np.ndarray, choice: _Choice, max_cells: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Choose the values of rows that fit in the workspace; return the status and cells of all."""
+    status = np.empty(rows.size, np.int64)
+    costs = np.empty((rows.size, 2))
+    with tables.shared.workspace() as part, np.errstate(divide="ignore"):
+        complete_rows(
+            taken, rows, tables.arrays, *part, max_cells, choice.mode, choice.uniforms,
+            choice.classes, choice.scores, choice.filled, status, costs,
+        )  # fmt: skip
+    return status, costs[:, 0]
+
+
+def _choose_conditioned(
+    tables: Tables, row: np.ndarray, at: int, choice: _Choice, options: InferenceOptions
+) -> tuple[int, float]:
+    """Choose the values of a row that is conditioned on some features; return status and cells."""
+    taken, cells = condition_row(tables, row, options.max_cells, keeps_all=True)
+    n_rows = len(taken)
+    if not n_rows:
+        return TOO_LARGE, cells
+    if choice.mode == DRAW:
+        sums = np.repeat(choice.scores[at : at + 1], n_rows, axis=0)
+        status = run_all(tables, taken, options.n_jobs, sums, np.arange(n_rows))
+        if status.any():
+            return int(status.max()), cells
+        if choice.classes[at] >= 0:
+            sums = sums[:, choice.classes[at], None]
+        shares = np.exp(sums - sums.max(initial=-np.inf)) if np.isfinite(sums).any() else sums == 0
+        steps = shares.ravel().cumsum()
+        drawn = np.searchsorted(steps, choice.uniforms[at, -1] * steps[-1], side="right")
+        best, c = divmod(min(int(drawn), steps.size - 1), sums.shape[1])
+        if choice.classes[at] < 0:
+            choice.classes[at] = c
+        found = _choose_block(tables, taken[best : best + 1], np.array([at]), choice, np.inf)
+        return int(found[0][0]), cells
+    each = _Choice(
+        choice.mode,
+        np.zeros((n_rows, row.size + 1)),
+        np.repeat(choice.classes[at], n_rows),
+        np.repeat(choice.scores[at : at + 1], n_rows, axis=0),
+        np.empty((n_rows, row.size), np.int32),
+    )
+    status, _ = _choose_block(tables, taken, np.arange(n_rows), each, np.inf)
+    if status.any():
+        return int(status.max()), cells
+    best = int(each.scores[np.arange(n_rows), each.classes].argmax())
+    choice.classes[at], choice.scores[at] = each.classes[best], each.scores[best]
+    choice.filled[at] = each.filled[best]
+    return DONE, cells
 
 
 def most_probable_each(

@@ -23,6 +23,7 @@ from discbayes.kernels.row_elimination import (
     TOO_LARGE,
     eliminate_rows,
     plan_components,
+    row_costs,
 )
 from discbayes.kernels.row_factors import take_rows
 from discbayes.network import CPTs
@@ -36,7 +37,13 @@ CELLS_PER_SECOND = 1e9
 
 # kept as long as the tables live, and not pickled with them
 _tables: WeakKeyDictionary[CPTs, dict[str, list[Tables]]] = WeakKeyDictionary()
-_REDUCTIONS = {"sum": np.add, "logs": np.logaddexp}
+# by scale: how the entries of values become that of a state, and whether they are logarithms
+_SCALES = {
+    "sum": (np.add, False),
+    "logs": (np.logaddexp, True),
+    "max": (np.maximum, False),
+    "max of logs": (np.maximum, True),
+}
 
 
 @dataclass(frozen=True)
@@ -57,7 +64,7 @@ class RowSums:
 
 
 def elimination_tables(cpts: CPTs, scale: str, n_jobs: int | None) -> Tables:
-    """Return the tables for elimination (``"sum"``) or for that on the log scale (``"logs"``).
+    """Return the tables for sums or maxima, or for those on the log scale (``_SCALES``).
 
     They are made at the first call, and have workspace for so many threads.
     """
@@ -65,7 +72,7 @@ def elimination_tables(cpts: CPTs, scale: str, n_jobs: int | None) -> Tables:
     if scale not in kept:
         groups = [(base_states(cpts), np.arange(cpts.n_classes))]
         with np.errstate(divide="ignore"):
-            kept[scale] = make_tables(cpts, groups, _REDUCTIONS[scale])
+            kept[scale] = make_tables(cpts, groups, *_SCALES[scale])
     (tables,) = kept[scale]
     tables.shared.add_parts(worker_count(n_jobs))
     return tables
@@ -97,7 +104,7 @@ def add_missing(
 
     def one(block: slice) -> None:
         here = rows[block]
-        status[block] = _run(tables, _rows_of(cpts, codes, here), limit, here, out)[0]
+        status[block] = _run(tables, rows_of(cpts, codes, here), limit, here, out)[0]
 
     work = rows.size * codes.shape[0] * cpts.n_classes * 5
     parallel_map(one, row_blocks(rows.size, LIGHT_BLOCK), n_jobs, work=work)
@@ -125,7 +132,7 @@ def _add_heavy(
     left = np.flatnonzero(status == wanted)
     for block in row_blocks(left.size, LIGHT_BLOCK):
         at = left[block]
-        found = _sum_heavy(models, _rows_of(cpts, codes, rows[at]), max_cells, n_jobs)
+        found = _sum_heavy(models, rows_of(cpts, codes, rows[at]), max_cells, n_jobs)
         status[at], cells[at] = found.status, found.cells
         done = found.status == DONE
         out[rows[at[done]]] += found.sums[done]
@@ -143,7 +150,7 @@ def _sum_heavy(
     for tables, cost in zip(models, costs, strict=True):
         part = np.zeros((len(taken), tables.classes.size))
         direct = np.flatnonzero((status == DONE) & (cost[:, 1] <= WORKSPACE))
-        status[direct] = _run_all(tables, taken[direct], n_jobs, part, direct)
+        status[direct] = run_all(tables, taken[direct], n_jobs, part, direct)
         for r in np.flatnonzero((status == DONE) & (cost[:, 1] > WORKSPACE)):
             allowed = max_cells - cells[r] + cost[r, 0]
             needed, status[r] = _condition(tables, taken[r], allowed, n_jobs, part[r])
@@ -152,7 +159,7 @@ def _sum_heavy(
     return RowSums(sums, status, cells)
 
 
-def _run_all(
+def run_all(
     tables: Tables, taken: np.ndarray, n_jobs: int | None, out: np.ndarray, rows: np.ndarray
 ) -> np.ndarray:
     """Add the sums of rows that fit in the workspace to ``out[rows]``; return their status."""
@@ -165,7 +172,7 @@ def _run_all(
     return status
 
 
-def _rows_of(cpts: CPTs, codes: np.ndarray, rows: np.ndarray) -> np.ndarray:
+def rows_of(cpts: CPTs, codes: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """Return the codes of some rows as elimination takes them, features innermost."""
     taken = np.empty((rows.size, codes.shape[0]), np.int32)
     take_rows(codes, rows, cpts.cards, taken)
@@ -183,31 +190,48 @@ def _run(
     return status, costs
 
 
-def _dry_run(tables: Tables, taken: np.ndarray) -> np.ndarray:
+def _dry_run(tables: Tables, taken: np.ndarray, keeps_all: bool = False) -> np.ndarray:
     """Return the cells of each row in all, and those of its messages at once."""
-    empty = np.zeros((0, 0))
-    return _run(tables, taken, -1.0, np.arange(taken.shape[0]), empty)[1]
+    costs = np.empty((len(taken), 2))
+    with tables.shared.workspace() as part:
+        row_costs(taken, tables.arrays, part.scratch, keeps_all, costs)
+    return costs
 
 
 def _condition(
     tables: Tables, row: np.ndarray, max_cells: float, n_jobs: int | None, out: np.ndarray
 ) -> tuple[float, int]:
     """Add the sum over a row that is conditioned on some features; return its cells and status."""
-    fixed, cells = _choose_features(tables, row, max_cells)
+    rows, cells = condition_row(tables, row, max_cells)
     if cells > max_cells:
         return cells, TOO_LARGE
-    combinations = np.array(list(product(*(range(tables.arrays.states[i]) for i in fixed))))
-    rows = np.repeat(row[None], len(combinations), axis=0)
-    rows[:, fixed] = tables.arrays.cards[fixed] + 1 + combinations
     sums = np.zeros((len(rows), out.size))
-    status = _run_all(tables, rows, n_jobs, sums, np.arange(len(rows)))
+    status = run_all(tables, rows, n_jobs, sums, np.arange(len(rows)))
     if (status == OUT_OF_RANGE).any():
         return cells, OUT_OF_RANGE
     out += np.logaddexp.reduce(sums, axis=0)
     return cells, DONE
 
 
-def _choose_features(tables: Tables, row: np.ndarray, max_cells: float) -> tuple[list[int], float]:
+def condition_row(
+    tables: Tables, row: np.ndarray, max_cells: float, keeps_all: bool = False
+) -> tuple[np.ndarray, float]:
+    """Return a row for each combination of the states of some features, and the cells of all.
+
+    There are none if they need more than ``max_cells``.
+    """
+    fixed, cells = _choose_features(tables, row, max_cells, keeps_all)
+    if cells > max_cells:
+        return row[None][:0], cells
+    combinations = np.array(list(product(*(range(tables.arrays.states[i]) for i in fixed))))
+    rows = np.repeat(row[None], len(combinations), axis=0)
+    rows[:, fixed] = tables.arrays.cards[fixed] + 1 + combinations
+    return rows, cells
+
+
+def _choose_features(
+    tables: Tables, row: np.ndarray, max_cells: float, keeps_all: bool
+) -> tuple[list[int], float]:
     """Return features whose states, once known, let the messages of a row fit in the workspace.
 
     Each is the one that costs least: the growth of the cells in all, for what it saves of those at
@@ -215,13 +239,13 @@ def _choose_features(tables: Tables, row: np.ndarray, max_cells: float) -> tuple
     """
     arrays = tables.arrays
     row = row.copy()
-    (total, at_once), n_combinations = _dry_run(tables, row[None])[0], 1.0
+    (total, at_once), n_combinations = _dry_run(tables, row[None], keeps_all)[0], 1.0
     fixed: list[int] = []
     while at_once > WORKSPACE and total * n_combinations <= max_cells:
         missing = np.flatnonzero((row == arrays.cards) & (arrays.states > 1))
         tried = np.repeat(row[None], missing.size, axis=0)
         tried[np.arange(missing.size), missing] += 1
-        costs = np.maximum(_dry_run(tables, tried), 1.0)
+        costs = np.maximum(_dry_run(tables, tried, keeps_all), 1.0)
         gain = np.log(at_once / costs[:, 1])
         growth = np.log(arrays.states[missing] * costs[:, 0] / total)
         price = np.where(growth <= 0, -gain, growth / np.maximum(gain, 1e-9))
@@ -257,7 +281,7 @@ def elimination_cells(cpts: CPTs, codes: np.ndarray, every: bool = False) -> flo
 def _components(cpts: CPTs, codes: np.ndarray, every: bool) -> tuple[np.ndarray, np.ndarray]:
     """Return the cells of the components of one row, and the component of each feature, or −1."""
     tables = elimination_tables(cpts, "sum", None)
-    taken = _rows_of(cpts, np.ascontiguousarray(codes), np.arange(1))
+    taken = rows_of(cpts, np.ascontiguousarray(codes), np.arange(1))
     component = np.full(cpts.cards.size, -1, np.int64)
     cells = np.zeros(cpts.cards.size)
     with tables.shared.workspace() as part:

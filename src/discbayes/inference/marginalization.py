@@ -16,23 +16,14 @@ from discbayes._memory import require_memory
 from discbayes._settings import is_integer
 from discbayes.engine import parallel_map, row_blocks
 from discbayes.inference.exact import CELLS_PER_SECOND, add_missing, largest_component
-from discbayes.inference.plans import (
-    MissingPatterns,
-    blank_rows,
-    elimination_plan,
-    network_plan,
-)
+from discbayes.inference.plans import blank_rows, network_plan
 from discbayes.inference.sampling import estimate_rows
-from discbayes.kernels import elimination, forest, joint, marginals
-from discbayes.kernels.elimination_plan import EliminationPlan
+from discbayes.kernels import forest, joint, marginals
 from discbayes.network import CPTs, Layout
 
 MAX_FACTOR_SIZE = 1 << 22
 MAX_CELLS = 100_000_000
 MIN_POSTERIOR_ERROR = 1e-6
-SUM_ONLY = elimination.Completion(
-    elimination.SUM, np.empty((0, 0)), np.empty(0, np.int64), np.empty((0, 0), np.int64)
-)
 
 
 @dataclass(frozen=True)
@@ -119,13 +110,6 @@ class TooManyCellsError(FactorTooLargeError):
     """
 
 
-def too_large(plan: EliminationPlan, limit: int, size: float) -> TooManyCellsError:
-    """Return the error for a plan, which names the columns of its largest factor."""
-    worst = int(plan.sizes.argmax())
-    scope = plan.scopes[plan.scope_start[worst] : plan.scope_start[worst + 1]]
-    return TooManyCellsError(size, sorted(plan.features[scope].tolist()), limit)
-
-
 def log_joint(
     cpts: CPTs,
     codes: np.ndarray,
@@ -166,7 +150,7 @@ def log_joint(
     rows = np.flatnonzero(incomplete)
     if cpts.structure.is_forest:
         return _pass_messages(cpts, codes, rows, options)
-    out = _add_observed(cpts, codes, options)
+    out = observed_sums(cpts, codes, options.n_jobs)
     oversized = add_missing(cpts, codes, rows, options.max_cells, options.n_jobs, out)
     if oversized.rows.size and options.n_draws is None:
         worst = int(oversized.cells.argmax())
@@ -181,7 +165,7 @@ def log_joint(
     return out
 
 
-def _add_observed(cpts: CPTs, codes: np.ndarray, options: InferenceOptions) -> np.ndarray:
+def observed_sums(cpts: CPTs, codes: np.ndarray, n_jobs: int | None) -> np.ndarray:
     """Return the sum of the prior and of the families without a missing value, of all rows."""
     plan = network_plan(cpts)
     n_samples = codes.shape[1]
@@ -194,7 +178,7 @@ def _add_observed(cpts: CPTs, codes: np.ndarray, options: InferenceOptions) -> n
         )  # fmt: skip
 
     work = codes.size * (1 + cpts.n_classes / 2)
-    parallel_map(one, row_blocks(n_samples, 2048), options.n_jobs, work=work)
+    parallel_map(one, row_blocks(n_samples, 2048), n_jobs, work=work)
     return out
 
 
@@ -248,43 +232,6 @@ def _pass_messages(
     work = rows.size * tree.arrays.upward.size * cpts.n_classes * 10
     parallel_map(one, row_blocks(rows.size, 1024), options.n_jobs, work=work)
     return out
-
-
-def eliminate(
-    cpts: CPTs,
-    codes: np.ndarray,
-    patterns: MissingPatterns,
-    options: InferenceOptions,
-    completion: elimination.Completion = SUM_ONLY,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the log-joint of the rows of the patterns, and the size of each factor too large.
-
-    ``completion`` says whether values are chosen for the missing features, and takes them. Its
-    arrays, and the log-joint, are in the order of ``patterns.rows``. Patterns that are too large
-    are left out of the log-joint, and only where the missing values are marginalized and
-    ``n_draws`` is set: otherwise they are an error.
-    """
-    plan = network_plan(cpts)
-    out = np.empty((patterns.rows.size, cpts.n_classes))
-    sizes = np.zeros(patterns.n_groups)
-
-    def one(groups: np.ndarray) -> None:
-        with np.errstate(divide="ignore"):
-            elimination.eliminate_groups(
-                codes, patterns.rows, patterns.start, groups, plan.layout, plan.cpts,
-                float(options.max_cells), completion, out, sizes,
-            )  # fmt: skip
-
-    parts = np.array_split(np.arange(patterns.n_groups), min(max(patterns.n_groups, 1), 64))
-    work = patterns.rows.size * codes.shape[0] * cpts.n_classes * 20
-    parallel_map(one, parts, options.n_jobs, work=work)
-    summing = completion.mode == elimination.SUM
-    if sizes.any() and not (summing and options.n_draws):
-        row = patterns.rows[patterns.start[sizes.argmax()]]
-        missing = codes[:, row] >= cpts.cards
-        needed = elimination_plan(cpts, missing, not summing)
-        raise too_large(needed, options.max_cells, float(needed.sizes.sum()))
-    return out, sizes
 
 
 def posterior(log_joint: np.ndarray, fallback: np.ndarray, n_jobs: int | None = None) -> np.ndarray:

@@ -14,7 +14,6 @@ import numpy as np
 from discbayes._arrays import writable
 from discbayes.data.domain import code_dtype
 from discbayes.inference.state_tables import starts_of
-from discbayes.kernels.elimination_plan import EliminationPlan, make_plan, relevant_features
 from discbayes.kernels.network_arrays import CPTArrays, ForestArrays, LayoutArrays
 from discbayes.network import CPTs, Layout
 
@@ -85,13 +84,6 @@ def _forest_plan(cpts: CPTs) -> ForestPlan:
         known = tuple(slice(0, size) for size in shape)
         padded.table(log_theta, i)[known] = cpts.log_table(i)
     return ForestPlan(arrays, padded, log_theta)
-
-
-def elimination_plan(cpts: CPTs, missing: np.ndarray, every: bool = False) -> EliminationPlan:
-    """Return the plan for a pattern: of every missing feature, or only of those that matter."""
-    layout = network_plan(cpts).layout
-    needed = relevant_features(missing, layout, every or not cpts.is_normalized)
-    return make_plan(missing, needed, layout, cpts.n_classes)
 
 
 @dataclass(frozen=True)

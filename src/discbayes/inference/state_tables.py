@@ -101,14 +101,17 @@ def make_tables(
     cpts: CPTs,
     groups: Sequence[tuple[Sequence[np.ndarray], np.ndarray]],
     reduce: np.ufunc = np.add,
+    on_logs: bool = False,
 ) -> list[Tables]:
     """Return tables for groups of classes, each with the states of the values of every feature.
 
     ``reduce`` gives the entry of a state of a missing feature from those of its values: their sum,
-    the largest, or, with ``numpy.logaddexp``, the sum of logarithms.
+    or the largest; ``on_logs`` is for tables of logarithms.
     """
     parts: list[np.ndarray] = []
-    arrays = [_add_group(cpts, states, classes, reduce, parts) for states, classes in groups]
+    arrays = [
+        _add_group(cpts, states, classes, reduce, on_logs, parts) for states, classes in groups
+    ]
     width = max(group.width for group in arrays)
     shared = SharedNumbers(np.concatenate([*parts, np.zeros(0)]), cpts.cards.size, width)
     return [
@@ -121,11 +124,11 @@ def _add_group(
     states: Sequence[np.ndarray],
     classes: np.ndarray,
     reduce: np.ufunc,
+    on_logs: bool,
     parts: list[np.ndarray],
 ) -> StateTables:
     """Append the tables of some classes to ``parts``, and return where they are."""
     structure = cpts.structure
-    on_logs = reduce is np.logaddexp
     width = classes.size if classes.size <= 2 else -(-classes.size // SIZE) * SIZE
     n_states = np.array([int(state.max()) + 1 for state in states], np.int64)
     # a state for each value, in the order of the values

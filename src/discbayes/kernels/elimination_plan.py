@@ -1,10 +1,7 @@
-"""Plans of exact variable elimination: what to compute for one pattern of missing values.
+"""Plans of variable elimination for one pattern of missing values, as mini-buckets need them.
 
-A plan gives the order in which the missing features are eliminated (least fill-in first) and, for
-each step, which factors meet: tables of families that contain the feature, and messages of earlier
-steps. It is made once for a pattern and run on every row that has it, by ``elimination`` and
-``expectation``. The *bucket* of a step is the product of its factors. Its axes are the *scope* of
-the step (the neighbors that are not eliminated yet, then the feature itself), class innermost.
+A plan gives the order in which the missing features are eliminated (least fill-in first) and the
+*scope* of each step: the neighbors that are not eliminated yet, then the feature itself.
 
 Missing features are counted apart from the others: ``position`` maps a feature to its number among
 those that are eliminated, and orders and scopes are lists of such numbers.
@@ -32,20 +29,6 @@ class EliminationPlan(NamedTuple):
     scope_start: np.ndarray
     scopes: np.ndarray
     sizes: np.ndarray  # cells of each bucket, as floats, which cannot overflow
-
-
-class FactorPlan(NamedTuple):
-    """The factors that meet in each step, and their strides along the scope of the step.
-
-    Factor ``f`` is the table of feature ``f`` for ``f < n_features``, else the message of step
-    ``f − n_features``. The factors of a step are ``factors[start[step]:start[step + 1]]``; the
-    strides of the ``j``-th of all are ``strides[stride_start[j]:stride_start[j + 1]]``.
-    """
-
-    start: np.ndarray
-    factors: np.ndarray
-    stride_start: np.ndarray
-    strides: np.ndarray
 
 
 @kernel
@@ -196,82 +179,3 @@ def make_plan(missing, needed, layout, n_classes):
     return EliminationPlan(
         missing, needed, is_open, position, features, cards, steps, scope_start, scopes, sizes
     )
-
-
-@small_helper
-def _meeting_steps(plan, layout):
-    """Return the step in which each factor is used, or −1: that of its first member eliminated."""
-    n_features = plan.missing.size
-    n_missing = plan.steps.size
-    step_of = np.empty(n_missing, np.int64)
-    for step in range(n_missing):
-        step_of[plan.steps[step]] = step
-    meets = np.full(n_features + n_missing, -1, np.int64)
-    for i in range(n_features):
-        if not plan.is_open[i]:
-            continue
-        first = step_of[plan.position[i]] if plan.missing[i] else n_missing
-        for k in range(layout.parent_start[i], layout.parent_start[i + 1]):
-            if plan.missing[layout.parent_index[k]]:
-                first = min(first, step_of[plan.position[layout.parent_index[k]]])
-        meets[i] = first
-    for step in range(n_missing):
-        first = n_missing
-        for k in range(plan.scope_start[step], plan.scope_start[step + 1] - 1):
-            first = min(first, step_of[plan.scopes[k]])
-        if first < n_missing:
-            meets[n_features + step] = first
-    return meets
-
-
-@small_helper
-def _stride(f, node, plan, layout, n_classes):
-    """Return how many cells apart two values of a node are in factor ``f``; zero if it has none."""
-    n_features = plan.missing.size
-    if f < n_features:
-        if plan.position[f] == node:
-            return n_classes
-        for k in range(layout.parent_start[f], layout.parent_start[f + 1]):
-            if plan.position[layout.parent_index[k]] == node:
-                return layout.parent_stride[k]
-        return 0
-    step = f - n_features
-    stride = n_classes
-    for k in range(plan.scope_start[step + 1] - 2, plan.scope_start[step] - 1, -1):
-        if plan.scopes[k] == node:
-            return stride
-        stride *= plan.cards[plan.scopes[k]]
-    return 0
-
-
-@helper
-def plan_factors(plan, layout, n_classes):
-    """Return which factors meet in each step of a plan."""
-    n_missing = plan.steps.size
-    meets = _meeting_steps(plan, layout)
-    start = np.zeros(n_missing + 1, np.int64)
-    for f in range(meets.size):
-        if meets[f] >= 0:
-            start[meets[f] + 1] += 1
-    for step in range(n_missing):
-        start[step + 1] += start[step]
-    factors = np.empty(start[n_missing], np.int64)
-    at = start[:-1].copy()
-    for f in range(meets.size):
-        if meets[f] >= 0:
-            factors[at[meets[f]]] = f
-            at[meets[f]] += 1
-    stride_start = np.zeros(factors.size + 1, np.int64)
-    for step in range(n_missing):
-        for j in range(start[step], start[step + 1]):
-            width = plan.scope_start[step + 1] - plan.scope_start[step]
-            stride_start[j + 1] = stride_start[j] + width
-    strides = np.zeros(stride_start[-1], np.int64)
-    for step in range(n_missing):
-        first = plan.scope_start[step]
-        for j in range(start[step], start[step + 1]):
-            for k in range(first, plan.scope_start[step + 1]):
-                strides[stride_start[j] + k - first] = _stride(
-                    factors[j], plan.scopes[k], plan, layout, n_classes
-                )
-    return FactorPlan(start, factors, stride_start, strides)

@@ -67,6 +67,12 @@ class RowScratch(NamedTuple):
     operand_strides: np.ndarray  # along the scope
     at: np.ndarray
     digits: np.ndarray
+    step_first: np.ndarray  # from here on where values are chosen, by step: its first operand
+    step_operands: np.ndarray  # their number
+    step_size: np.ndarray  # number of axes of the scope
+    step_scope: np.ndarray
+    chosen: np.ndarray  # by step: the state
+    state: np.ndarray  # by feature
 
 
 def make_scratch(n_features: int, width: int) -> RowScratch:
@@ -89,6 +95,7 @@ def make_scratch(n_features: int, width: int) -> RowScratch:
         sizes[name] = n_factors
     for name in ("axes", "strides", "operand_strides"):
         sizes[name] = n_factors * MAX_SCOPE
+    sizes["step_scope"] = n * MAX_SCOPE
     kinds = dict.fromkeys(("graph", "order_graph"), np.uint64) | dict.fromkeys(
         ("states", "component_cells", "component_low", "component_high", "low", "high", "product",
          "total", "order_cells", "order_scores", "sizes"),
