@@ -143,8 +143,8 @@ def complete_rows(codes, rows, tables, cells, begin, end, scratch, max_cells, mo
     n_weights = tables.n_classes
     for i in range(n_features):
         n_weights = max(n_weights, tables.cards[i])
-    room = np.empty(n_weights)
-    weights = pointer(room)
+    lines = np.empty(n_weights)
+    weights = pointer(lines)
     uniform = pointer(uniforms.reshape(uniforms.size))
     values = pointer(filled.reshape(filled.size))
     for r in range(codes.shape[0]):
@@ -164,4 +164,4 @@ def complete_rows(codes, rows, tables, cells, begin, end, scratch, max_cells, mo
             row, n_features, numbers, classes[at], mode, here, tables_here, s, weights,
             shifted(values, at * n_features),
         )  # fmt: skip
-    room[0] = 0.0  # the last use of the array: until here it is alive
+    lines[0] = 0.0  # the last use of the array: until here it is alive
