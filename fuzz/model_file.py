@@ -64,7 +64,7 @@ def read(content: bytes) -> None:
 
 
 def check_predictions(classifier) -> None:
-    """Check that probabilities are computed, or refused because of ``max_factor_size``."""
+    """Check that probabilities are computed, or refused because of ``max_cells``."""
     features = classifier.network_.domain.features
     rows = np.array(
         [[None] * len(features), [_some_value(variable) for variable in features]], dtype=object
@@ -72,7 +72,7 @@ def check_predictions(classifier) -> None:
     try:
         found = classifier.predict_proba(rows)
     except ValueError as error:
-        if "max_factor_size" in str(error):
+        if "max_cells" in str(error):
             return
         raise
     assert np.isfinite(found).all()

@@ -246,7 +246,7 @@ def put_network(model: dict[str, Any], rng: np.random.Generator) -> None:
         "class_children": [bool(rng.random() < 0.9) for _ in features],
     }
     model["n_features_in"], model["feature_names_in"] = n_features, None
-    model["settings"] = {**model["settings"], "max_factor_size": 1 << 20}
+    model["settings"] = {**model["settings"], "max_factor_size": 1 << 20, "n_draws": None}
     model["tables"] = {
         "log_prior": damage.packed(cells(n_classes, rng)),
         "log_theta": damage.packed(cells(sum(sizes), rng)),

@@ -39,7 +39,7 @@ SECONDS = 5.0  # of the processor
 KILLED_AFTER = 60  # seconds of the processor: what does not even return
 LONGEST_MESSAGE = 1000
 BATCH = 500
-REFUSED_ANSWERS = ("max_factor_size", "a joint posterior of", "the evidence has probability zero")
+REFUSED_ANSWERS = ("max_cells", "a joint posterior of", "the evidence has probability zero")
 
 
 class BrokenPromiseError(Exception):

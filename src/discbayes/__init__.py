@@ -20,7 +20,7 @@ from discbayes.explanations import (
     Relevance,
     edge_strengths,
 )
-from discbayes.inference import EstimateWarning, FactorTooLargeError
+from discbayes.inference import EstimateWarning, TooManyCellsError
 from discbayes.network import Structure
 from discbayes.objectives import ClassificationRate, ConditionalLikelihood, Margin, Slack
 from discbayes.parameters import (
@@ -81,7 +81,6 @@ __all__ = [
     "EstimateWarning",
     "Explanation",
     "ExtendedCCBN",
-    "FactorTooLargeError",
     "FixedStructure",
     "GreedyEdges",
     "HillClimb",
@@ -99,6 +98,7 @@ __all__ = [
     "SpanningTree",
     "Structure",
     "SuperParent",
+    "TooManyCellsError",
     "WeightedCCBN",
     "__version__",
     "compare",
@@ -121,6 +121,11 @@ def __getattr__(name: str) -> Any:
         if name == "plot":
             return leaf("plot")
         return getattr(leaf(_LEAVES[name]), name)
+    if name == "FactorTooLargeError":
+        from discbayes._deprecation import warn_renamed
+
+        warn_renamed("discbayes.FactorTooLargeError", "discbayes.TooManyCellsError")
+        return TooManyCellsError
     raise AttributeError(f"module 'discbayes' has no attribute {name!r}")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 END = "0.4"  # the version that removes what 0.2 deprecates
@@ -32,11 +32,19 @@ def renamed_method(old: str, method: Callable[..., Any]) -> Callable[..., Any]:
     return deprecated
 
 
-def renamed_parameters(**renamed: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def renamed_parameters(
+    translated: Mapping[str, Callable[[Any], Any]] | None = None,
+    positional: Sequence[str] = (),
+    **renamed: str,
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Let a function accept old keyword names, with a warning.
 
     Parameters
     ----------
+    translated : mapping of str to callable, optional
+        The new value for an old one, by old name, where it is another.
+    positional : sequence of str, optional
+        The parameters by position, in the order that they had with the old names.
     **renamed
         The new name of each old one: ``renamed_parameters(old="new")``.
     """
@@ -44,18 +52,36 @@ def renamed_parameters(**renamed: str) -> Callable[[Callable[..., Any]], Callabl
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
         def accepting(*arguments: Any, **options: Any) -> Any:
+            if positional:
+                first, *others = arguments  # the object
+                by_position = dict(zip(positional, others, strict=False))
+                arguments = (first, *others[len(positional) :])
+                options = _joined(by_position, options)
             for old, new in renamed.items():
                 if old in options:
                     if new in options:
                         raise TypeError(f"{old} is the old name of {new}: give one of them")
-                    warn_renamed(f"the parameter {old}", new)
-                    options[new] = options.pop(old)
+                    value = options.pop(old)
+                    instead = new
+                    if translated is not None and old in translated:
+                        value = translated[old](value)
+                        instead = f"{new}={value!r}"
+                    warn_renamed(f"the parameter {old}", instead)
+                    options[new] = value
             return function(*arguments, **options)
 
         accepting.renamed = renamed  # type: ignore[attr-defined]
         return accepting
 
     return decorate
+
+
+def _joined(by_position: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
+    """Return all arguments by name; one that is given twice is refused."""
+    twice = by_position.keys() & options.keys()
+    if twice:
+        raise TypeError(f"got multiple values for argument {min(twice)!r}")
+    return {**by_position, **options}
 
 
 class GapsIsMissing:

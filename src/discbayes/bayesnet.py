@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 from itertools import product
 from pathlib import Path
@@ -22,7 +22,7 @@ from discbayes.data import Domain, FrameEncoder, Variable
 from discbayes.data.frames import frame_like, free_name, make_frame, values_of, with_own_values
 from discbayes.data.table import is_missing
 from discbayes.engine import row_blocks
-from discbayes.inference import FactorTooLargeError, InferenceOptions, TooManyCellsError
+from discbayes.inference import InferenceOptions, TooManyCellsError, WithOldLimits, renamed_limits
 from discbayes.inference.completion import BATCH_CELLS, without_missing_values
 from discbayes.network import CLASS, CPTs, Structure, normalize
 
@@ -90,7 +90,7 @@ class Posterior:
 
 
 @dataclass(frozen=True, eq=False)
-class BayesNet(WithArrays):
+class BayesNet(WithOldLimits, WithArrays):
     """A Bayesian network classifier with known conditional probability tables.
 
     Rows are given as frames, arrays, lists or mappings of column names to values, as in
@@ -102,10 +102,11 @@ class BayesNet(WithArrays):
         The columns, and the values that their codes stand for.
     parameters : CPTs
         The structure and the conditional probability tables.
-    max_factor_size : int, default=4194304
-        The number of cells of the largest factor that exact inference may build.
-    n_draws : int, optional
-        The number of draws to estimate by where the factor would be larger; an error by default.
+    max_cells : int, default=100_000_000
+        The number of cells that exact marginalization may compute for a row, over all steps.
+    beyond_max_cells : "estimate", "raise" or int, default="estimate"
+        Rows that need more are estimated by importance sampling, with a warning; are an error
+        (``TooManyCellsError``); or are estimated by this number of draws for each class.
     n_jobs : int, optional
         The number of threads.
 
@@ -121,8 +122,9 @@ class BayesNet(WithArrays):
 
     domain: Domain
     parameters: CPTs
-    max_factor_size: int = inference.MAX_FACTOR_SIZE
-    n_draws: int | None = None
+    _: KW_ONLY
+    max_cells: int = inference.MAX_CELLS
+    beyond_max_cells: str | int = inference.ESTIMATE
     n_jobs: int | None = None
 
     def __post_init__(self) -> None:
@@ -150,9 +152,7 @@ class BayesNet(WithArrays):
     @property
     def inference_options(self) -> InferenceOptions:
         """The limits of exact inference."""
-        return InferenceOptions(
-            inference.cells_of_factor(self.max_factor_size), self.n_draws, n_jobs=self.n_jobs
-        )
+        return InferenceOptions(self.max_cells, self.beyond_max_cells, n_jobs=self.n_jobs)
 
     @property
     def effort(self) -> InferenceOptions:
@@ -381,7 +381,7 @@ class BayesNet(WithArrays):
         posterior : ndarray of shape (n_samples, n_classes)
             The probabilities.
         error : ndarray of shape (n_samples, n_classes)
-            Zero where the posterior is exact, above zero where ``n_draws`` was used.
+            Zero where the posterior is exact, above zero where it is an estimate.
 
         Examples
         --------
@@ -875,10 +875,10 @@ class BayesNet(WithArrays):
 
     @contextmanager
     def _columns_in_errors(self) -> Iterator[None]:
-        """Give the columns their names in the error of a factor that is too large."""
+        """Give the columns their names in the error of a row that needs too many cells."""
         try:
             yield
-        except FactorTooLargeError as error:
+        except TooManyCellsError as error:
             raise TooManyCellsError(
                 error.size, error.features, error.limit, self.domain.names
             ) from None
@@ -913,3 +913,8 @@ class BayesNet(WithArrays):
         if CLASS in given:
             known[CLASS] = int(self._encoder.transform_y([given[CLASS]])[0])
         return known
+
+
+BayesNet.__init__ = renamed_limits(  # type: ignore[method-assign]
+    "domain", "parameters", "max_factor_size", "n_draws", "n_jobs"
+)(BayesNet.__init__)

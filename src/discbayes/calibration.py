@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -433,6 +433,12 @@ class CalibratedPosterior:
     def decisions(self, codes: np.ndarray) -> np.ndarray:
         """Return the position of the most probable class of each row, the first of equal ones."""
         return self.scores_of(self._scored_network.log_joint_of(codes)).argmax(axis=1)
+
+    @cached_property
+    def exact(self) -> CalibratedPosterior:
+        """The same posterior, which refuses rows beyond ``max_cells`` and never estimates."""
+        network = replace(self.network, beyond_max_cells=inference.RAISE)
+        return replace(self, network=network)
 
     def scores_of(self, log_joint: np.ndarray) -> np.ndarray:
         """Return scores whose maximum is the decision: the log-joint or the log posterior.

@@ -19,7 +19,8 @@ from discbayes.bayesnet import BayesNet
 from discbayes.data.domain import Domain, Variable
 from discbayes.data.frames import make_frame
 from discbayes.inference import (
-    FactorTooLargeError,
+    EstimateWarning,
+    TooManyCellsError,
     joint_posterior,
     log_joint,
     most_probable,
@@ -599,7 +600,7 @@ def test_exact_posteriors_have_no_error():
 
 
 def test_estimated_posteriors_have_an_error():
-    net = network(8, max_factor_size=8, n_draws=500)
+    net = network(8, max_cells=8, beyond_max_cells=500)
     row = pd.DataFrame(
         {"colour": [None], "size": [np.nan], "flag": [True], "count": [1], "never": [None]}
     )
@@ -658,8 +659,46 @@ def test_novelty_needs_draws(n_draws):
 # ---- limits, files, construction
 
 
+def test_rows_beyond_the_limit_are_estimated_with_one_warning():
+    row = pd.DataFrame(
+        {"colour": [None], "size": [np.nan], "flag": [True], "count": [1], "never": [None]}
+    )
+    rows = pd.concat([row, row.assign(colour="red", size=1.0), row])
+    net = network(8, max_cells=8)
+    with pytest.warns(EstimateWarning, match=r"^2 rows .*beyond_max_cells='raise' refuses") as w:
+        shares, error = net.posterior_with_error(rows)
+    assert len(w) == 1
+    assert (error[[0, 2]] > 0).all()
+    assert (error[1] == 0).all()
+    assert (np.abs(shares - network(8).posterior(rows)) <= 5 * error + 1e-12).all()
+
+
+def test_limits_of_version_0_1_go_on_working_with_a_warning():
+    old = network(8)
+    with pytest.warns(FutureWarning) as w:
+        net = BayesNet(DOMAIN, old.parameters, 8, None, 2)
+    assert [str(one.message) for one in w] == [
+        "the parameter max_factor_size is deprecated and will be removed in version 0.4: use"
+        " max_cells=8",
+        "the parameter n_draws is deprecated and will be removed in version 0.4: use"
+        " beyond_max_cells='raise'",
+    ]
+    assert (net.max_cells, net.beyond_max_cells, net.n_jobs) == (8, "raise", 2)
+    with pytest.warns(FutureWarning, match="use beyond_max_cells=50"):
+        net = BayesNet(DOMAIN, old.parameters, n_draws=50)
+    assert (net.max_cells, net.beyond_max_cells) == (100_000_000, 50)
+    with pytest.warns(FutureWarning, match="the attribute max_factor_size"):
+        assert net.max_factor_size == 1 << 22
+    with pytest.warns(FutureWarning, match="the attribute n_draws"):
+        assert net.n_draws == 50
+    with pytest.raises(TypeError, match="multiple values for argument 'parameters'"):
+        BayesNet(DOMAIN, old.parameters, parameters=old.parameters)
+    with pytest.raises(TypeError, match="n_draws is the old name of beyond_max_cells"):
+        BayesNet(DOMAIN, old.parameters, n_draws=5, beyond_max_cells=5)
+
+
 def test_a_factor_that_is_too_large_names_the_columns():
-    net = network(0, max_factor_size=8)
+    net = network(0, max_cells=8, beyond_max_cells="raise")
     row = pd.DataFrame(
         {"colour": [None], "size": [np.nan], "flag": [True], "count": [1], "never": [None]}
     )
@@ -674,7 +713,7 @@ def test_a_factor_that_is_too_large_names_the_columns():
     ]
     for ask in questions:
         with pytest.raises(
-            FactorTooLargeError, match=r"over 2 columns \(colour, size\), above max_cells=8"
+            TooManyCellsError, match=r"over 2 columns \(colour, size\), above max_cells=8"
         ):
             ask()
     # gaps without an observed child need no factor

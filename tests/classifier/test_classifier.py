@@ -27,10 +27,10 @@ import discbayes
 from discbayes import (
     KDB,
     BayesNetClassifier,
-    FactorTooLargeError,
     MaximumAPosteriori,
     SpanningTree,
     Structure,
+    TooManyCellsError,
 )
 from discbayes.parameters import PARAMETERS
 from discbayes.search import STRUCTURES, Annealing
@@ -505,9 +505,35 @@ def test_settings_changed_after_the_fit_count(mixed):
     with pytest.raises(ValueError, match="Salzburg"):
         clf.set_params(unknown="error").predict(X.assign(city="Salzburg"))
     incomplete = X.assign(age=np.nan, city=None)
-    with pytest.raises(FactorTooLargeError):
-        clf.set_params(max_factor_size=1).predict(incomplete)
-    assert clf.set_params(n_draws=50).predict_proba(incomplete).shape == (len(y), 2)
+    with pytest.raises(TooManyCellsError):
+        clf.set_params(max_cells=1, beyond_max_cells="raise").predict(incomplete)
+    assert clf.set_params(beyond_max_cells=50).predict_proba(incomplete).shape == (len(y), 2)
+
+
+def test_limits_of_version_0_1_go_on_working_with_a_warning(mixed):
+    X, y = mixed
+    with pytest.warns(FutureWarning, match="version 0.4: use max_cells=3$"):
+        clf = BayesNetClassifier(KDB(k=2), "map", max_factor_size=3)
+    with pytest.warns(FutureWarning, match="version 0.4: use beyond_max_cells='raise'$"):
+        clf.set_params(n_draws=None)
+    assert {"max_factor_size", "n_draws"}.isdisjoint(clf.get_params())
+    assert (clone(clf).max_cells, clone(clf).beyond_max_cells) == (3, "raise")
+    clf.fit(X, y)
+    with pytest.warns(FutureWarning, match="use discbayes.TooManyCellsError"):
+        old_error = discbayes.FactorTooLargeError
+    with pytest.raises(old_error, match=r"cells, about .* seconds"):
+        clf.predict(X.assign(age=np.nan, city=None))
+    with pytest.warns(FutureWarning, match="use max_cells=200000000"):
+        clf.max_factor_size = 1 << 23
+    with pytest.warns(FutureWarning, match="the attribute max_factor_size"):
+        assert clf.max_factor_size == 1 << 23
+    with pytest.warns(FutureWarning, match="use beyond_max_cells=20"):
+        clf.n_draws = 20
+    with pytest.warns(FutureWarning, match="the attribute n_draws"):
+        assert clf.n_draws == 20
+    for invalid in ({"max_factor_size": 0}, {"n_draws": 2.5}):
+        with pytest.raises(ValueError, match="must be a whole number of at least 1"):
+            BayesNetClassifier(**invalid)
 
 
 def test_declared_domains(mixed):
@@ -532,11 +558,11 @@ def test_dense_structures_name_the_columns_or_draw(mixed):
     full = [(a, b) for i, b in enumerate(X.columns) for a in X.columns[:i]]
     incomplete = X.astype(object)
     incomplete.iloc[:, :4] = None
-    strict = BayesNetClassifier(full, "map", max_factor_size=3).fit(X, y)
-    with pytest.raises(FactorTooLargeError, match="age, city, smoker"):
+    strict = BayesNetClassifier(full, "map", max_cells=3, beyond_max_cells="raise").fit(X, y)
+    with pytest.raises(TooManyCellsError, match="age, city, smoker"):
         strict.predict(incomplete)
     drawn = BayesNetClassifier(
-        full, "map", max_factor_size=3, n_draws=20_000 if not UNCOMPILED else 200
+        full, "map", max_cells=3, beyond_max_cells=20_000 if not UNCOMPILED else 200
     ).fit(X, y)
     exact = BayesNetClassifier(full, "map").fit(X, y)
     shares, error = drawn.network_.posterior_with_error(incomplete.iloc[:5])
@@ -563,8 +589,9 @@ def test_dense_structures_name_the_columns_or_draw(mixed):
         ({"class_weight": {"sick": np.nan, "well": 1}}, "class_weight"),
         ({"class_weight": {"sick": 0, "well": 0}}, "class_weight"),
         ({"class_prior": {"sick": 0.5}}, "class_prior"),
-        ({"max_factor_size": 0}, "max_factor_size=0"),
-        ({"n_draws": 2.5}, "n_draws=2.5"),
+        ({"max_cells": 0}, "max_cells=0"),
+        ({"beyond_max_cells": 2.5}, "beyond_max_cells=2.5"),
+        ({"beyond_max_cells": "guess"}, 'beyond_max_cells=\'guess\' must be "estimate", "raise"'),
         ({"discretizer": "chimerge"}, "discretizer"),
         ({"missing": "impute"}, "missing must be one of"),
         ({"unknown": "new"}, "unknown must be one of"),

@@ -411,15 +411,33 @@ def test_draws_where_exact_answers_are_too_large(run, tmp_path):
     X[:, 5] = X[:, :5].sum(axis=1) % 3
     frame = pa.table({f"x{j}": column for j, column in enumerate(X.T)})
     edges = [("x0", "x5"), ("x1", "x5"), ("x2", "x5")]
-    clf = BayesNetClassifier(edges, "map", discretizer=None, max_factor_size=4)
+    clf = BayesNetClassifier(edges, "map", discretizer=None, max_cells=4)
     clf.fit(frame, (X[:, 5] == 0).astype(int))
     clf.save(tmp_path / "m.json")
     (tmp_path / "new.csv").write_text("x0,x1,x2,x3,x4,x5\n,,,1,1,1\n")
-    code, _, err = run("predict", tmp_path / "m.json", tmp_path / "new.csv")
-    assert code == 1
-    assert "max_factor_size" in err
-    code, out, _ = run("predict", tmp_path / "m.json", tmp_path / "new.csv", "--n-draws", 500)
+    predict = ("predict", tmp_path / "m.json", tmp_path / "new.csv")
+    code, out, err = run(*predict)
     assert (code, len(out.splitlines())) == (0, 2)
+    assert "1 row would need more than --max-cells=4 " in err
+    assert "--beyond-max-cells raise refuses such rows" in err
+    code, _, err = run(*predict, "--beyond-max-cells", "raise")
+    assert code == 1
+    assert "Raise --max-cells" in err
+    assert "--beyond-max-cells estimate" in err
+    for options in (
+        ("--beyond-max-cells", 500),
+        ("--beyond-max-cells", "raise", "--max-cells", 99),
+    ):
+        code, _, err = run(*predict, *options)
+        assert (code, "warning" in err) == (0, False)
+    code, _, err = run(*predict, "--n-draws", 500)
+    assert code == 0
+    assert (
+        "--n-draws is deprecated and will be removed in version 0.4: use --beyond-max-cells" in err
+    )
+    code, _, err = run(*predict, "--beyond-max-cells", "guess")
+    assert code == 2
+    assert "'guess' is not estimate, raise or a number of draws" in err
 
 
 def test_text_that_needs_quotes(run, tmp_path):
@@ -923,10 +941,10 @@ def test_words():
     assert describe(ValueError("two\nlines")) == "two lines"
     assert describe(ValueError()) == "ValueError"
     assert (
-        with_options("column 'sample_weight' of n_draws.csv")
-        == "column 'sample_weight' of n_draws.csv"
+        with_options("column 'sample_weight' of max_cells.csv")
+        == "column 'sample_weight' of max_cells.csv"
     )
-    assert with_options("set n_draws to estimate") == "set --n-draws to estimate"
+    assert with_options("a larger max_cells helps") == "a larger --max-cells helps"
     assert with_options("""categorical=['a, b', "it's"]""") == """--categorical '"a, b",it'"'"'s'"""
     assert listed(list("abc"), limit=2) == "'a', 'b', … (3 in all)"
     assert nearest_first("Ward", ["outcome", "ward"]) == ["ward", "outcome"]

@@ -351,7 +351,7 @@ def test_estimates_by_draws_prove_nothing():
     beliefs = believing(tables)
     codes = np.where(np.arange(6) < 4, tables.cards, 0).astype(np.uint8)[:, None]
     assert ask(beliefs, codes).proven
-    drawing = replace(beliefs, network=replace(beliefs.network, max_factor_size=1, n_draws=50))
+    drawing = replace(beliefs, network=replace(beliefs.network, max_cells=1, beyond_max_cells=50))
     assert not ask(drawing, codes).proven
 
 

@@ -220,7 +220,7 @@ def test_estimates_by_draws_add_up_to_the_same_estimate():
     rng = np.random.default_rng(0)
     structure = Structure(((), (0,), (0, 1), (0, 1), (2, 3), (3, 4)))
     tables = oracle.random_tables(rng, structure, np.full(6, 3), 3)
-    beliefs = beliefs_of(tables, max_factor_size=1, n_draws=50)
+    beliefs = beliefs_of(tables, max_cells=1, beyond_max_cells=50)
     codes = oracle.every_pattern(rng, tables.cards)
     np.testing.assert_allclose(
         total(explain(beliefs, codes)), logit(beliefs.posterior(codes)), rtol=0, atol=1e-10

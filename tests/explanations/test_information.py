@@ -13,7 +13,7 @@ import pytest
 
 import oracle
 from believing import CALIBRATIONS, KINDS, believing, named, random_tables, some_rows
-from discbayes import KDB, BayesNetClassifier, FactorTooLargeError, load_dataset
+from discbayes import KDB, BayesNetClassifier, TooManyCellsError, load_dataset
 from discbayes.calibration import CalibratedPosterior
 from discbayes.explanations import value_of_information
 from discbayes.inference import conditional_posteriors, missing_posteriors
@@ -134,9 +134,9 @@ def test_gaps_one_by_one_are_the_gaps_together(options, monkeypatch):
 def test_too_large_a_factor_names_the_columns():
     tables, _ = random_tables(5, "any", n_features=7, normalized=False)
     beliefs = CalibratedPosterior(
-        replace(named(tables), max_factor_size=4), np.arange(tables.n_classes)
+        replace(named(tables), max_cells=4, beyond_max_cells="raise"), np.arange(tables.n_classes)
     )
-    with pytest.raises(FactorTooLargeError, match=r"columns \([a-g]"):
+    with pytest.raises(TooManyCellsError, match=r"columns \([a-g]"):
         value_of_information(beliefs, tables.cards[:, None].astype(np.uint8))
 
 

@@ -13,7 +13,7 @@ from sklearn.metrics import log_loss
 from test_explanations import beliefs_of, draw_patients, impossible_tables, make, network_of
 
 import oracle
-from discbayes import BayesNetClassifier, FactorTooLargeError
+from discbayes import BayesNetClassifier, TooManyCellsError
 from discbayes.explanations import edge_strengths, explain, relevance
 from discbayes.explanations.relevance import relevance_of
 from discbayes.inference import family_posteriors, sample
@@ -130,10 +130,10 @@ def test_columns_that_cannot_be_summed_out_are_not_advised():
     rng = np.random.default_rng(0)
     tables = oracle.random_tables(rng, Structure(((), (), (0, 1))), [5, 5, 2], 2)
     codes, _ = sample(tables, 500, rng)
-    beliefs = beliefs_of(tables, max_factor_size=10)
+    beliefs = beliefs_of(tables, max_cells=10)
     changes = np.array([1.0, 2.0, 3.0])
     assert len(relevance_of(beliefs, codes, changes, None, 1.0).hidden.columns) == 1
-    free = replace(beliefs, network=replace(beliefs.network, max_factor_size=1000))
+    free = replace(beliefs, network=replace(beliefs.network, max_cells=1000))
     assert len(relevance_of(free, codes, changes, None, 1.0).hidden.columns) == 3
 
 
@@ -204,14 +204,10 @@ def test_strengths_of_many_features():
 def test_strengths_that_are_too_large_to_find_name_the_columns():
     rng = np.random.default_rng(4)
     structure = Structure(((), (0,), (0, 1), (0, 1, 2)))
-    network = network_of(
-        oracle.random_tables(rng, structure, np.full(4, 3), 2), max_factor_size=100
-    )
-    with pytest.raises(
-        FactorTooLargeError, match="3 columns \\(x0, x1, x2\\), above max_cells=100"
-    ):
+    network = network_of(oracle.random_tables(rng, structure, np.full(4, 3), 2), max_cells=100)
+    with pytest.raises(TooManyCellsError, match="3 columns \\(x0, x1, x2\\), above max_cells=100"):
         edge_strengths(network)
-    assert len(edge_strengths(replace(network, max_factor_size=400))) == 10
+    assert len(edge_strengths(replace(network, max_cells=400))) == 10
 
 
 def test_a_network_without_features_has_no_edges():

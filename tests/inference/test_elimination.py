@@ -9,7 +9,6 @@ from scipy.special import logsumexp
 
 import oracle
 from discbayes.inference import (
-    FactorTooLargeError,
     InferenceOptions,
     TooManyCellsError,
     draw,
@@ -214,7 +213,7 @@ def test_the_limit_is_on_all_cells_of_a_row():
     )
     with pytest.raises(TooManyCellsError, match=r"above max_cells=") as error:
         log_joint(tables, codes, InferenceOptions(max_cells=int(cells) - 1))
-    assert isinstance(error.value, FactorTooLargeError)
+    assert isinstance(error.value, TooManyCellsError)
     assert error.value.features == list(range(15))
     assert error.value.size == cells
 

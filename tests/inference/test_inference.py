@@ -14,8 +14,8 @@ from scipy import stats
 import oracle
 from discbayes.data.domain import Domain, Variable
 from discbayes.inference import (
-    FactorTooLargeError,
     InferenceOptions,
+    TooManyCellsError,
     completion,
     draw,
     feature_posterior,
@@ -413,7 +413,7 @@ def test_a_factor_that_is_too_large_is_an_error_that_names_the_columns():
     codes = np.full((8, 1), 3, np.uint8)
     codes[-1] = 0
     with pytest.raises(
-        FactorTooLargeError, match=r"6\.56e\+03 cells, .* over 7 columns.*max_cells=1,000"
+        TooManyCellsError, match=r"6\.56e\+03 cells, .* over 7 columns.*max_cells=1,000"
     ) as error:
         log_joint(tables, codes, InferenceOptions(max_cells=1000))
     assert error.value.features == list(range(7))
@@ -427,13 +427,15 @@ def test_draws_stand_in_for_large_factors_with_an_honest_error():
     exact = posterior(log_joint(tables, codes), np.exp(tables.log_prior))
     relative = np.zeros((20, tables.n_classes))
     scores = log_joint(
-        tables, codes, InferenceOptions(max_cells=10, n_draws=2000, seed=3), relative
+        tables, codes, InferenceOptions(max_cells=10, beyond_max_cells=2000, seed=3), relative
     )
     estimate = posterior(scores, np.exp(tables.log_prior))
     error = posterior_error(estimate, relative)
     assert (error > 0).all()
     assert np.abs((estimate - exact) / error).max() < 4.5
-    again = log_joint(tables, codes, InferenceOptions(max_cells=10, n_draws=2000, seed=3, n_jobs=2))
+    again = log_joint(
+        tables, codes, InferenceOptions(max_cells=10, beyond_max_cells=2000, seed=3, n_jobs=2)
+    )
     np.testing.assert_array_equal(posterior(again, np.exp(tables.log_prior)), estimate)
 
 

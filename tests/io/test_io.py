@@ -201,6 +201,36 @@ def test_save_load_save_gives_the_same_file(tmp_path):
     assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
 
 
+@pytest.mark.parametrize(
+    "limits, words",
+    [
+        ({}, {}),
+        ({"max_cells": 1000}, {"max_cells": 1000}),
+        ({"beyond_max_cells": "raise"}, {"n_draws": None}),
+        ({"beyond_max_cells": 20}, {"n_draws": 20}),
+    ],
+)
+def test_files_name_limits_as_version_0_1_did_where_they_can(limits, words, tmp_path):
+    """That version reads a file without them, and refuses ``max_cells``, which it does not know."""
+    X, y = mixed_frame()
+    classifier = BayesNetClassifier("nb", "map", **limits).fit(X, y)
+    classifier.save(tmp_path / "model.json")
+    settings = json.loads((tmp_path / "model.json").read_bytes())["model"]["settings"]
+    known = ("max_cells", "beyond_max_cells", "max_factor_size", "n_draws")
+    assert {name: settings[name] for name in known if name in settings} == words
+    assert load(tmp_path / "model.json").get_params() == classifier.get_params()
+
+
+def test_limits_of_files_of_version_0_1(good, tmp_path):
+    document = json.loads(good)
+    document["model"]["settings"] |= {"max_factor_size": 1 << 23, "n_draws": None}
+    (tmp_path / "model.json").write_bytes(sealed(document))
+    found = load(tmp_path / "model.json")
+    assert (found.max_cells, found.beyond_max_cells) == (200_000_000, "raise")
+    document["model"]["settings"]["max_cells"] = 5
+    refuse(sealed(document), tmp_path, "max_factor_size and max_cells are the same limit")
+
+
 def test_settings_come_back_and_refit_gives_the_same(tmp_path):
     X, y = mixed_frame()
     classifier = BayesNetClassifier(
@@ -212,7 +242,8 @@ def test_settings_come_back_and_refit_gives_the_same(tmp_path):
         class_weight={0: 1.0, 1: 2.5, 2: np.float32(0.5)},
         class_prior=(0.25, 0.25, 0.5),
         missing="value",
-        n_draws=np.int64(10),
+        max_cells=np.int64(5000),
+        beyond_max_cells=np.int64(10),
         random_state=7,
     ).fit(X, y)
     again = round_trip(classifier, tmp_path)
@@ -627,6 +658,8 @@ FIELDS = [
     (("model", "settings", "n_draws"), -5),
     (("model", "settings", "max_factor_size"), None),
     (("model", "settings", "max_factor_size"), 0),
+    (("model", "settings", "max_cells"), 0),
+    (("model", "settings", "beyond_max_cells"), "raise"),
     (("model", "n_features_in"), 6),
     (("model", "n_features_in"), "7"),
     (("model", "feature_names_in"), ["a"]),

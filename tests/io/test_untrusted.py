@@ -18,7 +18,7 @@ from discbayes import BayesNetClassifier
 from discbayes.datasets import openml
 from discbayes.io import BifError, ModelFileError, bif_read, document, load, model, read_bif
 from discbayes.io.document import checksum
-from discbayes.io.model import MAX_DRAWS, MAX_FACTOR_SIZE
+from discbayes.io.model import MAX_DRAWS, MAX_FACTOR_SIZE, MAX_FILE_CELLS
 from discbayes.io.validation import MAX_DEPTH
 
 PACKAGE = Path(discbayes.__file__).parent
@@ -133,7 +133,7 @@ def test_the_page_names_the_limits_that_hold():
         assert text in page
     for limit in (
         MAX_DEPTH,
-        MAX_FACTOR_SIZE,
+        MAX_FILE_CELLS,
         MAX_DRAWS,
         document.MAX_VALUES,
         bif_read.MAX_VALUES,
@@ -204,13 +204,18 @@ def test_what_is_nested_too_deeply_to_be_read_is_not_written(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "name, most", [("max_factor_size", MAX_FACTOR_SIZE), ("n_draws", MAX_DRAWS)]
+    "name, most, setting, value",
+    [
+        ("max_cells", MAX_FILE_CELLS, "max_cells", MAX_FILE_CELLS),
+        ("max_factor_size", MAX_FACTOR_SIZE, "max_cells", 6_400_000_000),
+        ("n_draws", MAX_DRAWS, "beyond_max_cells", MAX_DRAWS),
+    ],
 )
-def test_what_a_file_may_let_a_prediction_take(name, most, refuse, tmp_path):
+def test_what_a_file_may_let_a_prediction_take(name, most, setting, value, refuse, tmp_path):
     document = json.loads(damage.good_files()["default"])
     document["model"]["settings"][name] = most
     (tmp_path / "model.json").write_bytes(damage.sealed(document))
-    assert getattr(load(tmp_path / "model.json"), name) == most
+    assert getattr(load(tmp_path / "model.json"), setting) == value
     document["model"]["settings"][name] = most + 1
     assert f"settings.{name} must be at most {most} in a file" in refuse(document)
 

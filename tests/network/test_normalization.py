@@ -390,11 +390,11 @@ def network(structure, normalized=False, **options):
 
 
 def test_a_network_can_be_normalised():
-    net = network(Structure(((), (0,), (1, 0))), max_factor_size=1000, n_draws=7, n_jobs=1)
+    net = network(Structure(((), (0,), (1, 0))), max_cells=1000, beyond_max_cells=7, n_jobs=1)
     found = net.normalized()
     assert found.parameters.is_normalized
     assert found.domain is net.domain
-    assert (found.max_factor_size, found.n_draws, found.n_jobs) == (1000, 7, 1)
+    assert (found.max_cells, found.beyond_max_cells, found.n_jobs) == (1000, 7, 1)
     assert found.normalized() is found
     rows = [["u", "w", "v"], ["v", None, "u"], [None, None, "v"], [None, None, None]]
     np.testing.assert_allclose(found.posterior(rows), net.posterior(rows), rtol=0, atol=1e-12)

@@ -262,7 +262,7 @@ def test_strengths_may_be_given():
 
 def test_a_network_too_dense_for_strengths_says_so():
     dense = Structure(tuple(tuple(range(max(0, i - 4), i)) for i in range(10)))
-    ax = network(replace(make_network(dense), max_factor_size=10))
+    ax = network(replace(make_network(dense), max_cells=10))
     assert "too dense for exact strengths" in ax.get_legend().get_title().get_text()
     assert len({arrow.get_linewidth() for arrow in arrows(ax)}) == 1
     check_legible(ax, 9)

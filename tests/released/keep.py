@@ -59,7 +59,7 @@ def models() -> dict[str, BayesNetClassifier]:
                 HillClimb(), "map", class_prior=[0.2, 0.3, 0.5], **quick
             ),
             "given-edges": BayesNetClassifier(
-                [("size", "old")], "ml", class_weight="balanced", n_draws=50, **quick
+                [("size", "old")], "ml", class_weight="balanced", beyond_max_cells=50, **quick
             ),
         }
     )

@@ -256,9 +256,7 @@ def test_what_is_too_wide_says_so_and_goes_on_when_enough_is_known(open_page):
     rng = np.random.default_rng(1)
     table = pd.DataFrame(rng.integers(0, 3, (300, 6)).astype(str), columns=list("abcdef"))
     edges = [(a, "f") for a in "abcde"]
-    classifier = BayesNetClassifier(edges, "map", max_factor_size=50).fit(
-        table, rng.integers(0, 2, 300)
-    )
+    classifier = BayesNetClassifier(edges, "map", max_cells=50).fit(table, rng.integers(0, 2, 300))
     page = open_page(classifier.report())
     assert page.locator(
         "#trouble"

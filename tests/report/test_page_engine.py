@@ -410,7 +410,7 @@ def test_nothing_is_known_of_a_network_without_features_that_speak(ask):
 def test_networks_that_are_too_wide_say_so_and_answer_what_they_can(ask):
     rng = np.random.default_rng(0)
     tables = oracle.random_tables(rng, Structure(((), (), (), (0, 1, 2))), [4, 4, 4, 2], 2)
-    beliefs = CalibratedPosterior(network_of(tables, max_factor_size=50), np.arange(2))
+    beliefs = CalibratedPosterior(network_of(tables, max_cells=50), np.arange(2))
     codes = np.array(
         [[4, 4, 4, 2], [4, 4, 4, 1], [1, 4, 4, 1], [1, 2, 4, 1], [1, 2, 3, 2]], np.uint8
     ).T
@@ -427,7 +427,7 @@ def test_another_order_is_tried_where_that_of_all_features_is_too_wide(ask):
     rng = np.random.default_rng(1)
     tables = oracle.random_tables(rng, Structure(parents), [2] * 12, 2)
     beliefs = CalibratedPosterior(
-        network_of(tables, max_factor_size=20), np.arange(2)
+        network_of(tables, max_cells=20), np.arange(2)
     )  # 32 cells in one order, 16 in the other
     codes = rng.integers(0, 2, (12, 4)).astype(np.uint8)
     codes[[1, 2, 3, 4, 6, 7, 8, 10]] = 2
@@ -441,10 +441,9 @@ def test_another_order_is_tried_where_that_of_all_features_is_too_wide(ask):
 def test_the_page_has_a_limit_of_its_own():
     tables = oracle.random_tables(np.random.default_rng(0), Structure(((), (0,))), [2, 2], 2)
     assert (
-        network_payload(network_of(tables, max_factor_size=2**30))["max_factor_size"]
-        == MAX_PAGE_FACTOR
+        network_payload(network_of(tables, max_cells=2**30))["max_factor_size"] == MAX_PAGE_FACTOR
     )
-    assert network_payload(network_of(tables, max_factor_size=99))["max_factor_size"] == 99
+    assert network_payload(network_of(tables, max_cells=99))["max_factor_size"] == 99
 
 
 def test_codes_that_are_none_are_refused(ask):

@@ -372,11 +372,11 @@ def test_few_features_are_hidden_one_by_one():
 
 
 def test_a_curve_that_takes_too_much_says_where_it_ends(wine):
-    clf = BayesNetClassifier(KDB(k=3), "map", max_factor_size=40).fit(wine.X, wine.y)
+    clf = BayesNetClassifier(KDB(k=3), "map", max_cells=40).fit(wine.X, wine.y)
     codes = class_codes(clf, wine.y, len(wine.y))
     curve = missing_curve(clf.calibrated_posterior(), clf.encode(wine.X), codes)
     assert 1 <= len(curve.fractions) < 10
-    assert "factor" in curve.stopped
+    assert "above max_cells=40" in curve.stopped
     assert "takes too much" in checked("".join(missing_charts(curve, 0.4, codes.size))).text
 
 

@@ -22,7 +22,7 @@ from discbayes_papers.parts import N_FOLDS, SplitRows, folds, load_any
 
 STORE = "manifest"
 MISSING = 30  # per cent of the features of each test row
-N_DRAWS = 1000  # for rows with gaps whose sums would take too large a factor
+N_DRAWS = 1000  # for rows with gaps whose exact sums would take too long
 # test rows with gaps for KDB2: each has a sum of its own, which takes 10 ms there
 FEW = {"kddcup10": 3_000}
 METRICS = (*FIGURES, f"accuracy@{MISSING}", f"log_loss@{MISSING}", *SIZES)
@@ -95,7 +95,7 @@ def _patient(estimator: Any) -> Any:
     each and gaps.
     """
     return (
-        estimator.set_params(n_draws=N_DRAWS)
+        estimator.set_params(beyond_max_cells=N_DRAWS)
         if isinstance(estimator, BayesNetClassifier)
         else estimator
     )

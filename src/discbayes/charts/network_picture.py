@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 from discbayes.bayesnet import BayesNet
 from discbayes.charts.placement import Edge, Placement
 from discbayes.explanations.edge_strength import edge_strengths
-from discbayes.inference import FactorTooLargeError
+from discbayes.inference import TooManyCellsError
 from discbayes.network import CLASS
 
 Point: TypeAlias = tuple[float, float]
@@ -132,5 +132,5 @@ def exact_strengths(network: BayesNet) -> dict[Edge, float] | None:
     """Return the strength of each edge; None where the network is too dense to compute them."""
     try:
         return edge_strengths(network)
-    except FactorTooLargeError:
+    except TooManyCellsError:
         return None

@@ -53,6 +53,7 @@ from discbayes.explanations import (
 from discbayes.explanations.relevance import TOLERANCE
 from discbayes.explanations.single_row import one_row
 from discbayes.explanations.wording import class_position
+from discbayes.inference import WithOldLimits, renamed_limits
 from discbayes.network import Structure
 from discbayes.parameters import HYBRID
 from discbayes.streams import BatchRows, LabeledRows, batches_of, bytes_of, is_source
@@ -67,7 +68,7 @@ _BATCH_METHODS = (
 _MAX_LISTED = 20  # column names in a message
 
 
-class BayesNetClassifier(ClassifierMixin, BaseEstimator):
+class BayesNetClassifier(WithOldLimits, ClassifierMixin, BaseEstimator):
     """A Bayesian network classifier: any structure learner with any parameter learner.
 
     Parameters
@@ -122,11 +123,13 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
         is learned anew without each fold. A temperature uses fewer folds as soon as 5,000 rows
         were held out. The fold of a row follows from its content, and a weight of two equals the
         row twice. Of more than 500,000 rows, 500,000 are held out in all.
-    max_factor_size : int, default=4194304
-        The number of cells of the largest factor that exact marginalization may build; more is an
-        error.
-    n_draws : int, optional
-        Where the factor would be larger, estimate by this many draws instead.
+    max_cells : int, default=100_000_000
+        The number of cells that exact marginalization may compute for a row, over all steps; the
+        default takes about a tenth of a second.
+    beyond_max_cells : "estimate", "raise" or int, default="estimate"
+        Rows that need more are estimated by importance sampling, with a warning that names their
+        number (``EstimateWarning``); are an error (``TooManyCellsError``); or are estimated by this
+        number of draws for each class, with a warning only where that is not reliable.
     n_jobs : int, optional
         The number of threads; None is one, -1 all cores. The result does not depend on it.
     memory : int or str, optional
@@ -190,6 +193,7 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
     sufficient_statistics_: SufficientStatistics | None
     _encoder: FrameEncoder
 
+    @renamed_limits()
     def __init__(
         self,
         structure: Any = "tan",
@@ -204,8 +208,8 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
         class_prior: Sequence[float] | None = None,
         calibrate: str | None = AUTO,
         calibrate_folds: int = 5,
-        max_factor_size: int = inference.MAX_FACTOR_SIZE,
-        n_draws: int | None = None,
+        max_cells: int = inference.MAX_CELLS,
+        beyond_max_cells: str | int = inference.ESTIMATE,
         n_jobs: int | None = None,
         memory: int | str | None = None,
         cluster: Any = None,
@@ -223,13 +227,19 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
         self.class_prior = class_prior
         self.calibrate = calibrate
         self.calibrate_folds = calibrate_folds
-        self.max_factor_size = max_factor_size
-        self.n_draws = n_draws
+        self.max_cells = max_cells
+        self.beyond_max_cells = beyond_max_cells
         self.n_jobs = n_jobs
         self.memory = memory
         self.cluster = cluster
         self.random_state = random_state
         self.verbose = verbose
+
+    @renamed_limits()
+    def set_params(self, **params: Any) -> BayesNetClassifier:
+        """Set parameters, as scikit-learn does."""
+        super().set_params(**params)
+        return self
 
     # ---- learning
 
@@ -688,7 +698,8 @@ class BayesNetClassifier(ClassifierMixin, BaseEstimator):
     def _current_network(self) -> BayesNet:
         """Return the network with the settings in force now."""
         check_is_fitted(self)
-        settings = {name: getattr(self, name) for name in ("max_factor_size", "n_draws", "n_jobs")}
+        names = ("max_cells", "beyond_max_cells", "n_jobs")
+        settings = {name: getattr(self, name) for name in names}
         if all(getattr(self.network_, name) == value for name, value in settings.items()):
             return self.network_
         return replace(self.network_, **settings)

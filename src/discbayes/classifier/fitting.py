@@ -60,7 +60,7 @@ class FitPlan:
         The random generator, threads, progress display and trace of the run.
     rows_needed : str or None
         Why sufficient statistics are not enough to learn from; None if they are.
-    class_weight, class_prior, memory, cluster, max_factor_size, n_draws
+    class_weight, class_prior, memory, cluster, max_cells, beyond_max_cells
         As the classifier has them.
     """
 
@@ -74,8 +74,8 @@ class FitPlan:
     class_prior: Sequence[float] | None
     memory: int | str | None
     cluster: Any
-    max_factor_size: int
-    n_draws: int | None
+    max_cells: int
+    beyond_max_cells: str | int
 
     @classmethod
     def of(cls, classifier: Any) -> FitPlan:
@@ -101,8 +101,8 @@ class FitPlan:
             class_prior=classifier.class_prior,
             memory=classifier.memory,
             cluster=classifier.cluster,
-            max_factor_size=classifier.max_factor_size,
-            n_draws=classifier.n_draws,
+            max_cells=classifier.max_cells,
+            beyond_max_cells=classifier.beyond_max_cells,
         )
 
     def new_encoder(self, domain: Domain | None = None) -> FrameEncoder:
@@ -272,7 +272,13 @@ def make_network(
         parameters = parameters.learned_with(class_weight)
     if plan.class_prior is not None:
         parameters = parameters.with_prior(log_prior_of(plan.class_prior, parameters.n_classes))
-    return BayesNet(domain, parameters, plan.max_factor_size, plan.n_draws, plan.context.n_jobs)
+    return BayesNet(
+        domain,
+        parameters,
+        max_cells=plan.max_cells,
+        beyond_max_cells=plan.beyond_max_cells,
+        n_jobs=plan.context.n_jobs,
+    )
 
 
 def class_weights(class_weight: Any, classes: np.ndarray, class_rows: np.ndarray) -> np.ndarray:

@@ -62,7 +62,7 @@ def configure(parser: ArgumentParser) -> None:
     add("--costs FILE", "misclassification costs: JSON, a JSON file or a CSV file")
     add("--prices FILE", "prices of columns: JSON, a JSON file or a CSV file")
     options.add_unknown(parser)
-    options.add_draws(parser)
+    options.add_limits(parser)
     options.add_reading(parser)
 
 

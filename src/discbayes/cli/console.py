@@ -15,8 +15,8 @@ STANDARD = "-"  # as a file name: the standard input, or the standard output
 STANDARD_INPUT = "the standard input"
 _QUOTED = r"""(?:'[^']*'|"[^"]*")"""
 _LIST = re.compile(rf"\bcategorical=\[({_QUOTED}(?:, {_QUOTED})*)\]")
-_CHOICE = re.compile(r"""\b(unknown|missing|discretizer)=["']([\w-]+)["']""")
-_WORD = re.compile(r"""(?<![\w'"/.-])(sample_weight|n_draws)(?![\w'"/.])""")
+_CHOICE = re.compile(r"""\b(unknown|missing|discretizer|beyond_max_cells)=["']([\w-]+)["']""")
+_WORD = re.compile(r"""(?<![\w'"/.-])(sample_weight|max_cells|beyond_max_cells)(?![\w'"/.])""")
 _DECIMAL = 'pandas.read_csv(..., decimal=",")'
 _MARKS = re.compile(
     rf"numbers except ({_QUOTED}(?:, {_QUOTED})*): if these are missing values, replace them by"
@@ -24,7 +24,11 @@ _MARKS = re.compile(
 )
 _AS_MISSING = re.compile(r"cast it to numbers, with [\w ]+ as missing")
 _DROPPED = re.compile(r"Drop it(?=, .*(--categorical .+)$)|\bdrop it$")
-_OPTIONS = {"sample_weight": "--weights", "n_draws": "--n-draws"}
+_OPTIONS = {
+    "sample_weight": "--weights",
+    "max_cells": "--max-cells",
+    "beyond_max_cells": "--beyond-max-cells",
+}
 
 
 class UserError(Exception):
@@ -58,7 +62,7 @@ def with_options(text: str) -> str:
     text = _LIST.sub(lambda found: f"--categorical {_as_argument(found[1])}", text)
     text = text.replace(_DECIMAL, "--decimal ,").replace("categorical=[…]", "--categorical LIST")
     text = _DROPPED.sub(_as_drop, text)
-    text = _CHOICE.sub(r"--\1 \2", text)
+    text = _CHOICE.sub(lambda found: f"--{found[1].replace('_', '-')} {found[2]}", text)
     return _WORD.sub(lambda found: _OPTIONS[found[1]], text)
 
 

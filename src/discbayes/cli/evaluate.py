@@ -45,7 +45,7 @@ def configure(parser: ArgumentParser) -> None:
     folds = f"number of stratified folds (default: {DEFAULT_FOLDS})"
     add("--cv K", folds, options.at_least(2), default=SUPPRESS)
     options.add_unknown(parser)
-    options.add_draws(parser)
+    options.add_limits(parser)
     options.add_target(parser)
     options.add_learning(parser)
     options.add_effort(parser)
@@ -118,9 +118,8 @@ def _warm_up(args: Namespace, data: Training, rows: np.ndarray) -> None:
 
 
 def _classifier(args: Namespace) -> BayesNetClassifier:
-    return options.classifier(args).set_params(
-        n_draws=args.n_draws, unknown=args.unknown or "marginalize"
-    )
+    limits = options.given(args, options.LIMITS)
+    return options.classifier(args).set_params(**limits, unknown=args.unknown or "marginalize")
 
 
 def _score_fold(args: Namespace, train: Training, test: Training) -> Figures:

@@ -20,7 +20,7 @@ from discbayes.cli.input_tables import (
     matched,
     open_source,
 )
-from discbayes.cli.options import given
+from discbayes.cli.options import LIMITS, given
 from discbayes.data import Domain
 from discbayes.data.table import is_missing
 from discbayes.engine import Progress
@@ -31,7 +31,7 @@ from discbayes.io.model import load_bytes
 def load_model(args: Namespace) -> BayesNetClassifier:
     """Read MODEL, and give it the options of the command line that concern prediction."""
     model = _load(args.model)
-    return model.set_params(**given(args, ("unknown", "n_draws", "n_jobs")))
+    return model.set_params(**given(args, ("unknown", *LIMITS, "n_jobs")))
 
 
 def _load(path: str) -> BayesNetClassifier:

@@ -18,6 +18,7 @@ from discbayes._settings import float_or_nan
 from discbayes.calibration import AUTO, CALIBRATIONS
 from discbayes.classifier import BayesNetClassifier
 from discbayes.cli.console import complain
+from discbayes.inference import ESTIMATE, RAISE
 from discbayes.parameters import HYBRID, PARAMETERS
 from discbayes.recipes import parse, recipe
 from discbayes.search import STRUCTURES
@@ -41,6 +42,7 @@ LEARNING: dict[str, Any] = {
     "drop": (),
     "seed": 0,
 }
+LIMITS = ("max_cells", "beyond_max_cells")
 
 
 # ---- types of values
@@ -83,6 +85,15 @@ def character(text: str) -> str:
     if len(value) != 1:
         raise ArgumentTypeError(f"{text!r} is not one character")
     return value
+
+
+def beyond_max_cells(text: str) -> str | int:
+    """Parse what is done with rows beyond the limit of exact inference."""
+    if text in (ESTIMATE, RAISE):
+        return text
+    if not text.isdigit() or int(text) < 1:
+        raise ArgumentTypeError(f"{text!r} is not {ESTIMATE}, {RAISE} or a number of draws")
+    return int(text)
 
 
 def evaluation(text: str) -> str | int:
@@ -314,7 +325,7 @@ def add_cluster(parser: ArgumentParser) -> None:
 def add_prediction(parser: ArgumentParser) -> None:
     """Add the options of commands in which a saved model predicts the rows of a table."""
     add_unknown(parser)
-    add_draws(parser)
+    add_limits(parser)
     add_effort(parser)
     add_reading(parser)
 
@@ -328,17 +339,23 @@ def add_unknown(parser: ArgumentParser) -> None:
     add(parser, "--unknown", text, choices=["marginalize", "error"])
 
 
-def add_draws(parser: ArgumentParser) -> None:
-    """Add the approximation for rows whose exact prediction would need too much memory."""
-    parser.add_argument(
-        "--n-draws",
-        type=at_least(1),
-        metavar="N",
-        help=(
-            "approximate by N draws where exact marginalization of the missing values of a row"
-            " would need too large a table"
-        ),
+def add_limits(parser: ArgumentParser) -> None:
+    """Add the limit of exact inference, and what is done beyond it."""
+    add(
+        parser,
+        "--max-cells N",
+        "cells that exact marginalization of the missing values of a row may compute; a thousand"
+        " million take about a second (default: as the model was fitted)",
+        at_least(1),
     )
+    add(
+        parser,
+        "--beyond-max-cells WHAT",
+        "rows that need more: estimate them, raise an error, or a number of draws to estimate them"
+        " by (default: as the model was fitted)",
+        beyond_max_cells,
+    )
+    add_renamed(parser, "--n-draws", "--beyond-max-cells", at_least(1))
 
 
 # ---- parsed options

@@ -29,7 +29,7 @@ def configure(parser: ArgumentParser) -> None:
     add("-o, --output FILE", "CSV, Parquet or Arrow by its ending (default: CSV to stdout)")
     add("--proba", "add the probability of every class")
     options.add_unknown(parser)
-    options.add_draws(parser)
+    options.add_limits(parser)
     options.add_effort(parser)
     options.add_memory(parser)
     options.add_reading(parser)

@@ -36,7 +36,7 @@ def configure(parser: ArgumentParser) -> None:
 
 def finish(parser: ArgumentParser, args: Namespace) -> None:
     """Refuse options that would have no effect."""
-    idle = options.given(args, ("target", "unknown", "n_draws"))
+    idle = options.given(args, ("target", "unknown", *options.LIMITS))
     if args.data is None and idle:
         parser.error(f"{' and '.join(map(options.flag_of, idle))}: this needs DATA")
 

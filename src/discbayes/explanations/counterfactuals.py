@@ -29,7 +29,7 @@ from discbayes.data.mappings import positions
 from discbayes.data.table import Table
 from discbayes.explanations.changes import Changes
 from discbayes.explanations.wording import class_position, probability_in_words
-from discbayes.inference import elimination_cells
+from discbayes.inference import RAISE, elimination_cells
 
 ALTERNATIVES = 4
 
@@ -254,7 +254,7 @@ def _fixed(keep: Any, names: list[str]) -> np.ndarray:
 def _is_estimated(beliefs: CalibratedPosterior, codes: np.ndarray) -> bool:
     """Return whether the row is beyond exact inference, so that draws estimate its posterior."""
     network = beliefs.network
-    if network.n_draws is None or network.structure.is_forest:
+    if network.beyond_max_cells == RAISE or network.structure.is_forest:
         return False
     cells = elimination_cells(network.parameters, codes)
     return cells > network.inference_options.max_cells

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from discbayes.bayesnet import BayesNet
-from discbayes.inference import FactorTooLargeError, TooManyCellsError, family_posteriors
+from discbayes.inference import TooManyCellsError, family_posteriors
 from discbayes.network import CLASS
 
 Edge = tuple[int, int]
@@ -15,8 +15,7 @@ def edge_strengths(network: BayesNet) -> dict[Edge, float]:
     """Return the conditional mutual information of every edge, in nats.
 
     It is that of parent and child given the class and the other parents, under the network itself:
-    exact, or a ``FactorTooLargeError`` where it would need more than the ``max_factor_size`` of the
-    network.
+    exact, or a ``TooManyCellsError`` where it would need more than the ``max_cells`` of it.
 
     Parameters
     ----------
@@ -41,7 +40,7 @@ def edge_strengths(network: BayesNet) -> dict[Edge, float]:
     structure, layout = network.structure, network.parameters.layout
     try:
         cells = family_posteriors(network.parameters, network.inference_options)
-    except FactorTooLargeError as error:
+    except TooManyCellsError as error:
         raise TooManyCellsError(
             error.size, error.features, error.limit, network.domain.names
         ) from None

@@ -13,7 +13,7 @@ from discbayes.calibration import CalibratedPosterior
 from discbayes.data.frames import make_frame
 from discbayes.explanations.steps import Steps
 from discbayes.explanations.wording import check_most
-from discbayes.inference import FactorTooLargeError, blank_rows
+from discbayes.inference import TooManyCellsError, blank_rows
 
 TOLERANCE = 0.01
 _MOST = 100.0  # of a contribution, so that one that is infinite has a mean
@@ -229,9 +229,12 @@ def _uninformative_columns(
     information = _divergence(before, nothing_known)
 
     def lost(features: np.ndarray) -> float:
+        if not features.size:
+            return 0.0
+        rest = _without(beliefs, codes, features)
         try:
-            return _divergence(before, beliefs.log_posterior(_without(beliefs, codes, features)))
-        except FactorTooLargeError:  # exact inference cannot marginalize them together
+            return _divergence(before, beliefs.exact.log_posterior(rest))
+        except TooManyCellsError:  # exact inference cannot marginalize them together
             return np.inf
 
     allowed = tolerance * information + _ROUNDING

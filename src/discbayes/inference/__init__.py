@@ -10,29 +10,36 @@ from discbayes.inference.completion import (
 from discbayes.inference.conditional_posteriors import family_posteriors, missing_posteriors
 from discbayes.inference.exact import elimination_cells, largest_component
 from discbayes.inference.marginalization import (
+    ESTIMATE,
     MAX_CELLS,
-    MAX_FACTOR_SIZE,
-    FactorTooLargeError,
+    RAISE,
     InferenceOptions,
     TooManyCellsError,
-    cells_of_factor,
     log_joint,
     log_marginal,
     log_partition,
     posterior,
     posterior_error,
 )
+from discbayes.inference.old_limits import (
+    WithOldLimits,
+    beyond_of_draws,
+    cells_of_factor,
+    renamed_limits,
+)
 from discbayes.inference.plans import blank_rows, group_by_missing
 from discbayes.inference.query import joint_posterior
 from discbayes.inference.sampling import EstimateWarning
 
 __all__ = [
+    "ESTIMATE",
     "MAX_CELLS",
-    "MAX_FACTOR_SIZE",
+    "RAISE",
     "EstimateWarning",
-    "FactorTooLargeError",
     "InferenceOptions",
     "TooManyCellsError",
+    "WithOldLimits",
+    "beyond_of_draws",
     "blank_rows",
     "cells_of_factor",
     "draw",
@@ -50,5 +57,6 @@ __all__ = [
     "most_probable_each",
     "posterior",
     "posterior_error",
+    "renamed_limits",
     "sample",
 ]

@@ -28,7 +28,7 @@ MAX_KEPT_CELLS = 1 << 25  # all factors are kept in memory until the way back
 def family_posteriors(cpts: CPTs, options: InferenceOptions | None = None) -> np.ndarray:
     """Return P(parents, x_i, c) of every feature, in the layout of the tables.
 
-    The answer is exact, or a ``FactorTooLargeError``.
+    The answer is exact, or a ``TooManyCellsError``.
     """
     if not cpts.layout.size:
         return np.zeros(0)

@@ -21,8 +21,8 @@ from discbayes.inference.sampling import estimate_rows
 from discbayes.kernels import forest, joint, marginals
 from discbayes.network import CPTs, Layout
 
-MAX_FACTOR_SIZE = 1 << 22
 MAX_CELLS = 100_000_000
+ESTIMATE, RAISE = BEYOND = ("estimate", "raise")
 MIN_POSTERIOR_ERROR = 1e-6
 
 
@@ -34,9 +34,10 @@ class InferenceOptions:
     ----------
     max_cells : int
         Cells that marginalizing the missing values of a row may compute; a thousand million take
-        about a second. A row that needs more is an error, or, with ``n_draws``, is estimated.
-    n_draws : int or None
-        Number of draws for each class (importance sampling) where a row would need more.
+        about a second.
+    beyond_max_cells : "raise", "estimate" or int
+        Rows that need more are an error, or are estimated by importance sampling: with a warning,
+        or by this number of draws for each class, with a warning where that is not reliable.
     seed : int
         Seed of the draws.
     n_jobs : int or None
@@ -44,30 +45,28 @@ class InferenceOptions:
     """
 
     max_cells: int = MAX_CELLS
-    n_draws: int | None = None
+    beyond_max_cells: str | int = RAISE
     seed: int = 0
     n_jobs: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("max_cells", "n_draws"):
-            value = getattr(self, name)
-            if not is_integer(value, 1) and not (name == "n_draws" and value is None):
-                raise ValueError(f"{name}={value!r} must be a whole number of at least 1")
+        if not is_integer(self.max_cells, 1):
+            raise ValueError(f"max_cells={self.max_cells!r} must be a whole number of at least 1")
+        beyond = self.beyond_max_cells
+        if not is_integer(beyond, 1) and not (isinstance(beyond, str) and beyond in BEYOND):
+            raise ValueError(
+                f'beyond_max_cells={beyond!r} must be "estimate", "raise", or a whole number of'
+                " draws of at least 1"
+            )
+
+    @property
+    def n_draws(self) -> int | None:
+        """The number of draws that was asked for; None for the default number."""
+        return None if isinstance(self.beyond_max_cells, str) else int(self.beyond_max_cells)
 
 
-def cells_of_factor(max_factor_size: int) -> int:
-    """Return the limit on cells for one on the largest factor; larger limits scale with it."""
-    if not is_integer(max_factor_size, 1):
-        raise ValueError(
-            f"max_factor_size={max_factor_size!r} must be a whole number of at least 1"
-        )
-    if max_factor_size < MAX_FACTOR_SIZE:
-        return max_factor_size
-    return int(MAX_CELLS / MAX_FACTOR_SIZE * max_factor_size)
-
-
-class FactorTooLargeError(ValueError):
-    """Exact inference would need more work than is allowed.
+class TooManyCellsError(ValueError):
+    """Marginalizing the missing values of a row exactly would need more than ``max_cells`` cells.
 
     Parameters
     ----------
@@ -82,7 +81,8 @@ class FactorTooLargeError(ValueError):
 
     Examples
     --------
-    >>> print(FactorTooLargeError(2e9, [0, 2], 1000, ["a", "b", "c"]))
+    >>> from discbayes import TooManyCellsError
+    >>> print(TooManyCellsError(2e9, [0, 2], 1000, ["a", "b", "c"]))
     marginalizing the missing values exactly needs 2e+09 cells, about 2 seconds, over 2 columns...
     """
 
@@ -97,17 +97,10 @@ class FactorTooLargeError(ValueError):
         super().__init__(
             f"marginalizing the missing values exactly needs {size:.3g} cells, about"
             f" {max(size / CELLS_PER_SECOND, 0.001):.2g} seconds, over {len(labels)} columns"
-            f" ({shown}), above max_cells={limit:,}. Raise max_factor_size, use a structure with"
-            " fewer parents, fill in some of these columns, or set n_draws to estimate the answer"
-            " by sampling."
+            f" ({shown}), above max_cells={limit:,}. Raise max_cells, use a structure with fewer"
+            " parents, fill in some of these columns, or set beyond_max_cells='estimate' to"
+            " estimate the answer by sampling."
         )
-
-
-class TooManyCellsError(FactorTooLargeError):
-    """Marginalizing the missing values of a row exactly would need more than ``max_cells`` cells.
-
-    The base class has the name and the parameters of version 0.1.
-    """
 
 
 def log_joint(
@@ -152,7 +145,7 @@ def log_joint(
         return _pass_messages(cpts, codes, rows, options)
     out = observed_sums(cpts, codes, options.n_jobs)
     oversized = add_missing(cpts, codes, rows, options.max_cells, options.n_jobs, out)
-    if oversized.rows.size and options.n_draws is None:
+    if oversized.rows.size and options.beyond_max_cells == RAISE:
         worst = int(oversized.cells.argmax())
         row = oversized.rows[worst]
         features, _ = largest_component(cpts, codes[:, row : row + 1])

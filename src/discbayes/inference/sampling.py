@@ -96,6 +96,10 @@ def _warn(n_rows: int, n_unreliable: int, max_cells: int, n_draws: int | None) -
     if n_unreliable:
         text += (
             f", not reliable in {count_of(n_unreliable, 'row')} (fewer than"
-            f" {importance.FEW_DRAWS:.0f} effective draws): more draws or a larger max_cells help"
+            f" {importance.FEW_DRAWS:.0f} effective draws)"
         )
+    text += (
+        ". A larger max_cells makes them exact, and a number of draws as beyond_max_cells more"
+        " precise; beyond_max_cells='raise' refuses such rows"
+    )
     warnings.warn(text, EstimateWarning, stacklevel=2)

@@ -21,6 +21,7 @@ from discbayes.bayesnet import BayesNet
 from discbayes.calibration import CALIBRATIONS, Calibration, Isotonic, Temperature
 from discbayes.classifier import BayesNetClassifier, FittedModel, adopt
 from discbayes.data import Domain, FrameEncoder
+from discbayes.inference import ESTIMATE, MAX_CELLS, RAISE, beyond_of_draws, cells_of_factor
 from discbayes.io.document import MAX_VALUES, hint_of_version, open_document, seal
 from discbayes.io.domains import (
     checked_layout,
@@ -50,7 +51,8 @@ from discbayes.parameters import PARAMETERS
 from discbayes.search import STRUCTURES, FixedStructure
 
 MAX_BYTES = 1 << 30
-MAX_FACTOR_SIZE = 1 << 28  # cells, 2 GiB: the limit that a file may set for predictions
+MAX_FILE_CELLS = 10_000_000_000  # for a row, about ten seconds: the limit that a file may set
+MAX_FACTOR_SIZE = 1 << 28  # the same limit in files of version 0.1: the size of a factor
 MAX_DRAWS = 1_000_000  # of a prediction, for each row and class
 _MODEL = (
     "settings",
@@ -119,9 +121,7 @@ def _pack_model(classifier: BayesNetClassifier) -> dict[str, Any]:
     network, tables = classifier.network_, classifier.network_.parameters
     names = getattr(classifier, "feature_names_in_", None)
     model = {
-        "settings": {
-            k: _pack_setting(v) for k, v in classifier.get_params(deep=False).items() if k != _PLACE
-        },
+        "settings": _pack_settings(classifier.get_params(deep=False)),
         "domain": pack_domain(network.domain),
         "structure": pack_structure(network.structure),
         "tables": _pack_tables(tables),
@@ -133,6 +133,21 @@ def _pack_model(classifier: BayesNetClassifier) -> dict[str, Any]:
     if classifier.calibration_ is not None:
         model["calibration"] = _pack_calibration(classifier.calibration_)
     return model
+
+
+def _pack_settings(settings: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings as JSON.
+
+    The limits of inference are left out where they are the default, and draws have the word of
+    version 0.1, so that it reads what it can follow.
+    """
+    kept = {name: value for name, value in settings.items() if name != _PLACE}
+    if kept["max_cells"] == MAX_CELLS:
+        del kept["max_cells"]
+    beyond = kept.pop("beyond_max_cells")
+    if beyond != ESTIMATE:
+        kept["n_draws"] = None if beyond == RAISE else beyond
+    return {name: _pack_setting(value) for name, value in sorted(kept.items())}
 
 
 def _pack_tables(tables: CPTs) -> dict[str, Any]:
@@ -245,7 +260,11 @@ def _restore(model: dict[str, Any]) -> tuple[BayesNetClassifier, list[str]]:
     settings, notes = _unpack_settings(model["settings"], structure)
     classifier = BayesNetClassifier(**settings)
     network = BayesNet(
-        domain, tables, classifier.max_factor_size, classifier.n_draws, classifier.n_jobs
+        domain,
+        tables,
+        max_cells=classifier.max_cells,
+        beyond_max_cells=classifier.beyond_max_cells,
+        n_jobs=classifier.n_jobs,
     )
     with naming("settings"):
         encoder = FrameEncoder.from_domain(domain, classifier.unknown, classifier.n_jobs, classes)
@@ -328,7 +347,7 @@ def _restore_columns(classifier: BayesNetClassifier, model: dict[str, Any], doma
 
 def _unpack_settings(value: Any, structure: Structure) -> tuple[dict[str, Any], list[str]]:
     """Return the settings, and a note for each that the file could not hold."""
-    fields = as_object(value, "settings")
+    fields = _with_new_limits(as_object(value, "settings"))
     default = BayesNetClassifier().get_params(deep=False)
     del default[_PLACE]
     surplus = sorted(set(fields) - set(default))
@@ -340,16 +359,35 @@ def _unpack_settings(value: Any, structure: Structure) -> tuple[dict[str, Any], 
     return settings, [_note(name, was, default[name]) for name, was in lost.items()]
 
 
+def _with_new_limits(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings with the limits of inference by their names of now, as they were set.
+
+    Version 0.1 had ``max_factor_size`` and ``n_draws``; the latter is what files have still.
+    """
+    if "beyond_max_cells" in fields:
+        raise ValueError("settings: a model file has n_draws in place of 'beyond_max_cells'")
+    fields = dict(fields)
+    if "max_factor_size" in fields:
+        if "max_cells" in fields:
+            raise ValueError("settings: max_factor_size and max_cells are the same limit")
+        size = as_int(fields.pop("max_factor_size"), "settings.max_factor_size", 1, MAX_FACTOR_SIZE)
+        fields["max_cells"] = cells_of_factor(size)
+    if "n_draws" in fields:
+        draws = as_optional_int(fields.pop("n_draws"), "settings.n_draws", 1, MAX_DRAWS)
+        fields["beyond_max_cells"] = beyond_of_draws(draws)
+    return fields
+
+
 def _unpack_setting(name: str, value: Any) -> Any:
     """Return a setting; the types of those that predict uses are checked here, others on use."""
     if name == "n_jobs":
         if value == 0:
             raise ValueError("settings.n_jobs must not be 0")
         return as_optional_int(value, "settings.n_jobs")
-    if name == "max_factor_size":
-        return as_int(value, "settings.max_factor_size", 1, MAX_FACTOR_SIZE)
-    if name == "n_draws":
-        return as_optional_int(value, "settings.n_draws", 1, MAX_DRAWS)
+    if name == "max_cells":
+        return as_int(value, "settings.max_cells", 1, MAX_FILE_CELLS)
+    if name == "beyond_max_cells":
+        return value
     if name == "domains" and type(value) is dict and set(value) == {"domain"}:
         return unpack_domain(value["domain"], "settings.domains")
     setting = unpack(value, f"settings.{name}")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from discbayes._text import count_of, shortened
 from discbayes.calibration import Temperature
 from discbayes.classifier import BayesNetClassifier
 from discbayes.data import Domain, Variable
-from discbayes.inference import FactorTooLargeError
+from discbayes.inference import RAISE, TooManyCellsError
 from discbayes.report.markup import definitions_html, escaped, name_html, number, table_html
 
 MAX_VALUES, _MAX_PARENTS = 8, 6  # named in a cell
@@ -92,8 +93,8 @@ def _names(names: Sequence[str], max_names: int, with_last: bool = False) -> str
 def _handling(clf: BayesNetClassifier) -> str:
     """Return what happens to missing values and to unknown categories."""
     how = "marginalized exactly"
-    if clf.n_draws is not None:
-        how = f"marginalized, by {count_of(clf.n_draws, 'draw')} where exact sums are too expensive"
+    if clf.beyond_max_cells != RAISE and not clf.network_.structure.is_forest:
+        how = f"marginalized exactly, or estimated beyond {count_of(clf.max_cells, 'cell')} a row,"
     reads = any(variable.reads_missing for variable in clf.network_.domain.features)
     sentences = [
         _MISSING.get(str(clf.missing), ""),
@@ -173,13 +174,13 @@ def _calibration(clf: BayesNetClassifier) -> tuple[str, str]:
 
 
 def _class_prior(clf: BayesNetClassifier) -> list[tuple[str, str, str]]:
-    """Return P(class) with nothing known, unless that needs too large a factor.
+    """Return P(class) with nothing known, unless that needs too many cells.
 
     Without normalized tables it may.
     """
     try:
-        known = clf.network_.query(clf.network_.domain.target.name)
-    except FactorTooLargeError:
+        known = replace(clf.network_, beyond_max_cells=RAISE).query(clf.network_.domain.target.name)
+    except TooManyCellsError:
         return []
     shown = ", ".join(map(number, known.probabilities[:MAX_VALUES]))
     more = ", …" if known.probabilities.size > MAX_VALUES else ""

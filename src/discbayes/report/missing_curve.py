@@ -12,7 +12,7 @@ from discbayes.calibration import CalibratedPosterior
 from discbayes.charts.chart import Axis, Chart, Dots, Guide, Line
 from discbayes.charts.evaluation_charts import missing_values_chart, with_missing_values
 from discbayes.evaluation.metrics import accuracy, log_loss
-from discbayes.inference import FactorTooLargeError
+from discbayes.inference import TooManyCellsError
 from discbayes.report.markup import escaped, number, per_cent
 from discbayes.report.svg import chart_html
 
@@ -65,8 +65,8 @@ def missing_curve(
     curve = MissingCurve(rows.size)
     for count, given in zip(counts, incomplete, strict=True):
         try:
-            posterior = classifier.posterior(given)
-        except FactorTooLargeError as error:
+            posterior = classifier.exact.posterior(given)
+        except TooManyCellsError as error:
             return replace(curve, stopped=str(error))
         curve.fractions.append(count / n_features)
         curve.accuracies.append(accuracy(posterior, truth))

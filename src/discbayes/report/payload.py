@@ -49,7 +49,7 @@ def network_payload(network: BayesNet, calibration: Calibration | None = None) -
         "class_children": list(structure.class_children),
         "order": list(structure.order),
         "normalized": tables.is_normalized,
-        "max_factor_size": min(int(network.max_factor_size), MAX_PAGE_FACTOR),
+        "max_factor_size": min(int(network.max_cells), MAX_PAGE_FACTOR),
         "log_prior": packed(tables.log_prior),
         "tables": [_table(tables, i) for i in range(structure.n_features)],
         "calibration": _calibration(calibration),
