@@ -237,7 +237,24 @@ class BayesNetClassifier(WithOldLimits, ClassifierMixin, BaseEstimator):
 
     @renamed_limits()
     def set_params(self, **params: Any) -> BayesNetClassifier:
-        """Set parameters, as scikit-learn does."""
+        """Set parameters, as scikit-learn does.
+
+        Parameters
+        ----------
+        **params
+            The parameters by name; those of a learner as ``structure__name``.
+
+        Returns
+        -------
+        BayesNetClassifier
+            The classifier itself.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier
+        >>> BayesNetClassifier().set_params(max_cells=1_000_000).max_cells
+        1000000
+        """
         super().set_params(**params)
         return self
 
