@@ -106,10 +106,10 @@ def default() -> str:
     return "\n".join(lines)
 
 
-def gaps() -> str:
-    """What summing out costs."""
+def missing() -> str:
+    """What marginalizing missing values costs."""
     lines = ["| | complete, s | 30 % missing, s | times as long |", "|:--|--:|--:|--:|"]
-    for row in read("gaps"):
+    for row in read("missing"):
         what, begin = row["what"].replace(" x ", " × "), "predict_proba, 30 % missing vs complete, "
         if what.startswith(begin):
             cells = (
@@ -382,11 +382,11 @@ def times_as_long(recipe: str, other: str) -> str:
 FIGURES = {
     "nb-fit": lambda: span(ratios("nb", "NB fit")),
     "tan-fit": lambda: span(ratios("tan", "TAN fit")),
-    "gaps-chess": lambda: (
-        f"{ratios('gaps', 'predict_proba, 30 % missing vs complete, chess')[0]:.1f}"
+    "missing-chess": lambda: (
+        f"{ratios('missing', 'predict_proba, 30 % missing vs complete, chess')[0]:.1f}"
     ),
-    "gaps-letter": lambda: (
-        f"{ratios('gaps', 'predict_proba, 30 % missing vs complete, letter')[0]:.1f}"
+    "missing-letter": lambda: (
+        f"{ratios('missing', 'predict_proba, 30 % missing vs complete, letter')[0]:.1f}"
     ),
     "machine": lambda: read("tan")[0]["machine"],
     "compiling": partial(
@@ -425,7 +425,7 @@ TABLES = {
         "HC-CL, mnist14",
     ),
     "default": default,
-    "gaps": gaps,
+    "missing": missing,
     "peers": peers,
     "choices": choices,
     "papers": papers,

@@ -119,5 +119,5 @@ def _stratified(y: np.ndarray, share: float) -> np.ndarray:
 
 def with_missing(X: np.ndarray, share: float) -> np.ndarray:
     """Float values with some cells missing, anywhere."""
-    gaps = np.random.default_rng(0).random(X.shape) < share
-    return np.where(gaps, np.nan, X)
+    missing = np.random.default_rng(0).random(X.shape) < share
+    return np.where(missing, np.nan, X)

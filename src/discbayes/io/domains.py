@@ -165,6 +165,24 @@ def _check_width(labels: list[Any], where: str) -> None:
 # CPTs of a domain
 
 
+def check_features(domain: Domain, structure: Structure, where: str) -> None:
+    """Raise an error unless a structure has as many features as the domain.
+
+    Parameters
+    ----------
+    domain : Domain
+        The variables.
+    structure : Structure
+        The edges, which may belong to another domain.
+    where : str
+        The place in the file for messages.
+    """
+    if structure.n_features != len(domain.features):
+        raise ValueError(
+            f"{where} has {structure.n_features} features and the domain {len(domain.features)}"
+        )
+
+
 def checked_layout(
     domain: Domain, structure: Structure, n_cells: int, where: str, field: str
 ) -> Layout:
@@ -181,11 +199,7 @@ def checked_layout(
     where, field : str
         The place in the file for messages: the object, and its field with the cells.
     """
-    if structure.n_features != len(domain.features):
-        raise ValueError(
-            f"{where} has a structure of {structure.n_features} features, and the domain has"
-            f" {len(domain.features)}"
-        )
+    check_features(domain, structure, where)
     # Python's integers, since in 64 bits the size of a false structure could overflow to a match.
     # A product stops above the cells that there are: one of many factors takes quadratic time.
     cards, left = domain.cards.tolist(), n_cells

@@ -12,7 +12,7 @@ import numpy as np
 from discbayes.counts import Counts, FamilyCounts, PairCounts, SufficientStatistics
 from discbayes.counts.sufficient_statistics import pair_cells
 from discbayes.data import Domain
-from discbayes.io.domains import checked_layout
+from discbayes.io.domains import check_features, checked_layout
 from discbayes.io.setting_values import pack_structure, unpack_structure
 from discbayes.io.validation import FLOATS, as_array, as_bool, as_object, pack_array
 
@@ -79,6 +79,7 @@ def _as_counts(value: Any, size: int | None, where: str) -> np.ndarray:
 def _unpack_families(value: Any, domain: Domain, class_count: np.ndarray) -> FamilyCounts:
     fields = as_object(value, "tallies.families", ("structure", "cells"))
     structure = unpack_structure(fields["structure"], "tallies.families.structure")
+    check_features(domain, structure, "tallies.families")
     cells = _as_counts(fields["cells"], None, "tallies.families.cells")
     layout = checked_layout(domain, structure, cells.size, "tallies.families", "cells")
     return FamilyCounts(layout, class_count, cells)
