@@ -340,7 +340,7 @@ class BayesNet(WithOldLimits, WithArrays):
         >>> net.log_joint_of(net.encode(iris.X)).shape
         (150, 3)
         """
-        with self._columns_in_errors():
+        with self._named_limits():
             return inference.log_joint(self.parameters, codes, self.inference_options)
 
     def posterior(self, X: Any) -> np.ndarray:
@@ -393,7 +393,7 @@ class BayesNet(WithOldLimits, WithArrays):
         """
         codes = self.encode(X)
         relative = np.zeros((codes.shape[1], self.parameters.n_classes))
-        with self._columns_in_errors():
+        with self._named_limits():
             log_joint = inference.log_joint(
                 self.parameters, codes, self.inference_options, relative
             )
@@ -430,7 +430,7 @@ class BayesNet(WithOldLimits, WithArrays):
         return log_joint[np.arange(classes.size), classes]
 
     def _log_partition(self) -> float:
-        with self._columns_in_errors():
+        with self._named_limits():
             return inference.log_partition(self.parameters, self.inference_options)
 
     def novelty(self, X: Any, n_draws: int = 1000, random_state: Any = 0) -> np.ndarray:
@@ -468,7 +468,7 @@ class BayesNet(WithOldLimits, WithArrays):
             raise ValueError(f"n_draws={n_draws!r} must be a whole number of at least 1")
         codes = self.encode(X)
         rng = np.random.default_rng(random_state)
-        with self._columns_in_errors():
+        with self._named_limits():
             drawn, _ = inference.sample(self.parameters, int(n_draws), rng, self.inference_options)
         own = inference.log_marginal(self.log_joint_of(codes))
         patterns = inference.group_by_missing(codes, np.arange(codes.shape[1]), self.domain.cards)
@@ -535,7 +535,7 @@ class BayesNet(WithOldLimits, WithArrays):
                 "ask for each variable once, and not for what is given:"
                 f" {sorted(repeated) or 'nothing'}"
             )
-        with self._columns_in_errors():
+        with self._named_limits():
             probabilities = inference.joint_posterior(
                 self.parameters, positions, known, self.inference_options
             )
@@ -574,7 +574,7 @@ class BayesNet(WithOldLimits, WithArrays):
             if position != CLASS:
                 codes[position] = code
         classes = np.array([known[CLASS]]) if CLASS in known else None
-        with self._columns_in_errors():
+        with self._named_limits():
             filled, chosen, value = inference.most_probable(
                 self.parameters, codes, classes, self.inference_options
             )
@@ -614,7 +614,7 @@ class BayesNet(WithOldLimits, WithArrays):
         >>> sorted(found)
         [0, 1, 2]
         """
-        with self._columns_in_errors():
+        with self._named_limits():
             return inference.missing_posteriors(self.parameters, codes, self.inference_options)
 
     gap_posteriors_of = renamed_method("gap_posteriors_of", missing_posteriors_of)
@@ -693,7 +693,7 @@ class BayesNet(WithOldLimits, WithArrays):
         tables = self._real_tables
         options = self.inference_options
         known = np.minimum(codes, tables.cards.astype(codes.dtype)[:, None])
-        with self._columns_in_errors():
+        with self._named_limits():
             if how == "each":
                 if classes is not None:
                     raise ValueError('how="each" does not look at y; use how="joint" or how="draw"')
@@ -749,7 +749,7 @@ class BayesNet(WithOldLimits, WithArrays):
         ((5, 4), (5,))
         """
         rng = np.random.default_rng(random_state)
-        with self._columns_in_errors():
+        with self._named_limits():
             codes, classes = inference.sample(
                 self.parameters, int(n_samples), rng, self.inference_options
             )
@@ -874,10 +874,11 @@ class BayesNet(WithOldLimits, WithArrays):
         return FrameEncoder.from_domain(self.domain, n_jobs=self.n_jobs)
 
     @contextmanager
-    def _columns_in_errors(self) -> Iterator[None]:
-        """Give the columns their names in the error of a row that needs too many cells."""
+    def _named_limits(self) -> Iterator[None]:
+        """Name the columns of a row that needs too many cells; warn of estimates once."""
         try:
-            yield
+            with inference.one_warning():
+                yield
         except TooManyCellsError as error:
             raise TooManyCellsError(
                 error.size, error.features, error.limit, self.domain.names

@@ -27,6 +27,7 @@ import discbayes
 from discbayes import (
     KDB,
     BayesNetClassifier,
+    EstimateWarning,
     MaximumAPosteriori,
     SpanningTree,
     Structure,
@@ -534,6 +535,23 @@ def test_limits_of_version_0_1_go_on_working_with_a_warning(mixed):
     for invalid in ({"max_factor_size": 0}, {"n_draws": 2.5}):
         with pytest.raises(ValueError, match="must be a whole number of at least 1"):
             BayesNetClassifier(**invalid)
+
+
+def test_an_answer_of_many_steps_warns_of_estimates_once(mixed):
+    X, y = mixed
+    clf = BayesNetClassifier(KDB(k=2), "map", max_cells=1).fit(X, y)
+    incomplete = X.assign(age=np.nan, city=None).iloc[:3]
+    answers = {
+        "explain": lambda: clf.explain(incomplete),
+        "relevance": lambda: clf.relevance(incomplete),
+        "counterfactual": lambda: clf.counterfactual(incomplete.iloc[:1]),
+        "value_of_information": lambda: clf.value_of_information(incomplete.iloc[:1]),
+        "fill": lambda: clf.network_.fill(incomplete),
+    }
+    for name, answer in answers.items():
+        with pytest.warns(EstimateWarning, match=r"^\d+ rows? .*would need more than") as w:
+            answer()
+        assert len(w) == 1, name
 
 
 def test_declared_domains(mixed):

@@ -776,6 +776,7 @@ class BayesNetClassifier(WithOldLimits, ClassifierMixin, BaseEstimator):
 
     # ---- explaining
 
+    @inference.one_warning()
     def explain(
         self, X: Any, against: Any = None, class_prior: Sequence[float] | None = None
     ) -> Explanation:
@@ -815,6 +816,7 @@ class BayesNetClassifier(WithOldLimits, ClassifierMixin, BaseEstimator):
         reference = None if against is None else class_position(self.classes_, against, "against")
         return explain(posterior, self.encode(X), reference)
 
+    @inference.one_warning()
     def relevance(
         self,
         X: Any,
@@ -862,6 +864,7 @@ class BayesNetClassifier(WithOldLimits, ClassifierMixin, BaseEstimator):
         classes = None if y is None else posterior.network.class_codes(y, codes.shape[1])
         return relevance(posterior, codes, classes, tolerance)
 
+    @inference.one_warning()
     def counterfactual(
         self,
         x: Any,
@@ -912,6 +915,7 @@ class BayesNetClassifier(WithOldLimits, ClassifierMixin, BaseEstimator):
         row, codes = self._encode_row(x)
         return counterfactual(posterior, codes, row, target, keep, max_changes)
 
+    @inference.one_warning()
     def value_of_information(
         self,
         x: Any,
@@ -922,7 +926,7 @@ class BayesNetClassifier(WithOldLimits, ClassifierMixin, BaseEstimator):
         """Measure how much observing each missing column of a row reduces the expected entropy.
 
         With costs, it is also what observing the column is expected to save, less its price. The
-        expectations are exact, for any structure.
+        expectations are exact, for any structure, within ``max_cells``.
 
         Parameters
         ----------

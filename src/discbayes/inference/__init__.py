@@ -29,7 +29,7 @@ from discbayes.inference.old_limits import (
 )
 from discbayes.inference.plans import blank_rows, group_by_missing
 from discbayes.inference.query import joint_posterior
-from discbayes.inference.sampling import EstimateWarning
+from discbayes.inference.sampling import EstimateWarning, one_warning
 
 __all__ = [
     "ESTIMATE",
@@ -55,6 +55,7 @@ __all__ = [
     "missing_posteriors",
     "most_probable",
     "most_probable_each",
+    "one_warning",
     "posterior",
     "posterior_error",
     "renamed_limits",

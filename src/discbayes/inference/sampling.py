@@ -7,6 +7,10 @@ a warning: one for a call, which names the number of rows.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,6 +27,18 @@ MAX_MINI_BUCKET = 20_000  # values of the features of one mini-bucket
 MAX_EXACT_CELLS = 4_000_000
 # a class whose log-joint is further below the largest one has hardly a part in the posterior
 MAX_DISTANCE = 10.0
+
+
+class _Estimated(NamedTuple):
+    """The numbers that a warning names."""
+
+    n_rows: int
+    n_unreliable: int
+    max_cells: int
+    n_draws: int | None
+
+
+_collected: ContextVar[list[_Estimated] | None] = ContextVar("_collected", default=None)
 
 
 class EstimateWarning(UserWarning):
@@ -82,16 +98,39 @@ def estimate_rows(
     parallel_map(one, rows.tolist(), n_jobs)
     near = out[rows] >= out[rows].max(axis=1, keepdims=True) - MAX_DISTANCE
     few = (near & (effective[rows] < importance.FEW_DRAWS)).any(axis=1)
-    _warn(rows.size, int(few.sum()), max_cells, n_draws)
+    with one_warning():
+        collected = _collected.get()
+        assert collected is not None
+        collected.append(_Estimated(rows.size, int(few.sum()), max_cells, n_draws))
 
 
-def _warn(n_rows: int, n_unreliable: int, max_cells: int, n_draws: int | None) -> None:
+@contextmanager
+def one_warning() -> Iterator[None]:
+    """Give one warning for all estimates within, at the end of the outermost such context."""
+    if _collected.get() is not None:
+        yield
+        return
+    collected: list[_Estimated] = []
+    token = _collected.set(collected)
+    try:
+        yield
+    finally:
+        _collected.reset(token)
+    if collected:
+        _warn(collected)
+
+
+def _warn(collected: list[_Estimated]) -> None:
+    n_rows = sum(one.n_rows for one in collected)
+    n_unreliable = sum(one.n_unreliable for one in collected)
+    max_cells, n_draws = collected[0].max_cells, collected[0].n_draws
     if n_draws is not None and not n_unreliable:
         return
+    steps = " (of all steps together)" if len(collected) > 1 else ""
     text = (
-        f"{count_of(n_rows, 'row')} would need more than max_cells={max_cells:,} to marginalize the"
-        " missing values exactly; their probabilities are estimates by importance sampling"
-        f" ({n_draws or N_DRAWS:,} draws for each class)"
+        f"{count_of(n_rows, 'row')}{steps} would need more than max_cells={max_cells:,} to"
+        " marginalize the missing values exactly; their probabilities are estimates by"
+        f" importance sampling ({n_draws or N_DRAWS:,} draws for each class)"
     )
     if n_unreliable:
         text += (
