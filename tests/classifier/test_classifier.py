@@ -629,6 +629,12 @@ def test_settings_that_make_no_sense(mixed, change, message):
         BayesNetClassifier(**change).fit(*mixed)
 
 
+@pytest.mark.parametrize("change", [{"max_cells": 0}, {"beyond_max_cells": "guess"}])
+def test_limits_are_checked_before_any_row_is_read(change):
+    with pytest.raises(ValueError, match=next(iter(change))):
+        BayesNetClassifier(**change).fit("a file that is not there.csv", "y")
+
+
 def bad_tables():
     n = 120
     good = pd.DataFrame({"a": np.arange(n) % 7, "b": ["x", "y", "z"] * (n // 3)})

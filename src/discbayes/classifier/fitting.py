@@ -21,6 +21,7 @@ from discbayes.data import Domain, FrameEncoder
 from discbayes.data.rows import Rows
 from discbayes.data.table_reader import arrow_table
 from discbayes.engine import Context, Progress, worker_count
+from discbayes.inference import InferenceOptions
 from discbayes.network import CPTs, Layout, Structure
 from discbayes.parameters import HYBRID, PARAMETERS
 from discbayes.scores import edge_score_of
@@ -60,8 +61,10 @@ class FitPlan:
         The random generator, threads, progress display and trace of the run.
     rows_needed : str or None
         Why sufficient statistics are not enough to learn from; None if they are.
-    class_weight, class_prior, memory, cluster, max_cells, beyond_max_cells
+    class_weight, class_prior, memory, cluster
         As the classifier has them.
+    limits : InferenceOptions
+        The limits of exact inference.
     """
 
     structure: Any
@@ -74,8 +77,7 @@ class FitPlan:
     class_prior: Sequence[float] | None
     memory: int | str | None
     cluster: Any
-    max_cells: int
-    beyond_max_cells: str | int
+    limits: InferenceOptions
 
     @classmethod
     def of(cls, classifier: Any) -> FitPlan:
@@ -101,8 +103,9 @@ class FitPlan:
             class_prior=classifier.class_prior,
             memory=classifier.memory,
             cluster=classifier.cluster,
-            max_cells=classifier.max_cells,
-            beyond_max_cells=classifier.beyond_max_cells,
+            limits=InferenceOptions(
+                max_cells=classifier.max_cells, beyond_max_cells=classifier.beyond_max_cells
+            ),
         )
 
     def new_encoder(self, domain: Domain | None = None) -> FrameEncoder:
@@ -275,8 +278,8 @@ def make_network(
     return BayesNet(
         domain,
         parameters,
-        max_cells=plan.max_cells,
-        beyond_max_cells=plan.beyond_max_cells,
+        max_cells=plan.limits.max_cells,
+        beyond_max_cells=plan.limits.beyond_max_cells,
         n_jobs=plan.context.n_jobs,
     )
 
