@@ -234,6 +234,9 @@ def test_threads_change_no_bit_of_heavy_rows(monkeypatch):
     monkeypatch.setattr(exact, "MAX_LIGHT_CELLS", 200.0)
     monkeypatch.setattr(exact, "LIGHT_BLOCK", 32)
     one, two = (log_joint(tables, codes, InferenceOptions(n_jobs=jobs)) for jobs in (1, 2))
+    # no workspace for threads that no machine has, which a model file may ask for
+    many = log_joint(tables, codes, InferenceOptions(n_jobs=10**12))
+    np.testing.assert_array_equal(many, one)
     np.testing.assert_array_equal(one, two)
 
 

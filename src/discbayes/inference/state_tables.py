@@ -6,6 +6,7 @@ tables or messages, from one array. A thread takes one part of it and gives it b
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -55,6 +56,8 @@ class SharedNumbers:
 
     def add_parts(self, n_parts: int) -> None:
         """Make workspace for so many threads, unless there is enough."""
+        # a model file may ask for any number of threads; those beyond the cores wait for a part
+        n_parts = min(n_parts, os.cpu_count() or 1)
         with self._lock:
             if n_parts <= self._n_parts:
                 return
