@@ -7,6 +7,7 @@ that is learned from them is the same however the rows were divided.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import combinations
 from typing import Any
 
@@ -138,6 +139,31 @@ class SufficientStatistics(Rows):
             )
         return self.pairs
 
+    @cached_property
+    def coarse(self) -> SufficientStatistics:
+        """The counts of states: these if all columns have one resolution."""
+        states = self.domain.states
+        if states is None:
+            return self
+        domain, n_classes = self.domain.coarse, self.n_classes
+        features = [_of_states(self.counts.feature(i), at) for i, at in enumerate(states)]
+        counts = Counts(domain.cards, self.counts.class_count, _in_one(features))
+        pairs = families = None
+        if self.pairs is not None:
+            tables = [
+                _of_states(_of_states(self.pairs.table(a, b), states[a]), states[b], axis=1)
+                for a, b in combinations(range(len(states)), 2)
+            ]
+            pairs = PairCounts(domain.cards, n_classes, _in_one(tables))
+        if self.families is not None:
+            # parents are counted by state already
+            tables = [
+                _of_states(self.families.table(i), at, axis=-2) for i, at in enumerate(states)
+            ]
+            layout = Layout(self.families.layout.structure, domain.cards, n_classes)
+            families = FamilyCounts(layout, self.families.class_count, _in_one(tables))
+        return replace(self, domain=domain, counts=counts, pairs=pairs, families=families)
+
     # ---- adding, growing, weighing
 
     def __add__(self, other: SufficientStatistics) -> SufficientStatistics:
@@ -211,6 +237,16 @@ class SufficientStatistics(Rows):
             ),
             weighted=True,
         )
+
+
+def _of_states(table: np.ndarray, states: np.ndarray, axis: int = 0) -> np.ndarray:
+    """Return counts by state, from counts by code along an axis."""
+    first = np.flatnonzero(np.diff(states, prepend=-1))
+    return np.add.reduceat(table, first, axis=axis)
+
+
+def _in_one(tables: list[np.ndarray]) -> np.ndarray:
+    return np.concatenate([table.ravel() for table in tables]) if tables else np.zeros(0)
 
 
 def _times(cells: np.ndarray, by_class: np.ndarray) -> np.ndarray:

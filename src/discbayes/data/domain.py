@@ -4,6 +4,9 @@ Conventions, stated once and used everywhere:
 
 - ``codes`` is feature-major, shape ``(n_features, n_samples)``, unsigned 8, 16 or 32 bits wide.
 - feature ``i`` has the codes ``0 .. card[i] - 1``; the code ``card[i]`` means *missing*.
+- feature ``i`` has the states ``0 .. n_states - 1``, of which its children in a network see one: a
+  numeric column of two resolutions has fine intervals as codes and coarse ones as states; in any
+  other column each code is a state.
 - ``y`` holds class codes ``0 .. n_classes - 1``; there is no missing class.
 - ``weight`` is one float per sample, or ``None`` when every sample counts once.
 """
@@ -66,12 +69,19 @@ class Variable:
     marginalized : bool, default=False
         Whether "missing" was a value of its own in training only, as in files of version 0.1.0: a
         missing value at prediction is marginalized.
+    coarse_cuts : tuple of float, optional
+        Some of ``cuts``, in their order: a second, coarse resolution. Its intervals are the states
+        that the children of the variable in a network see. None, or all of ``cuts``, for one
+        resolution.
 
     Examples
     --------
     >>> from discbayes.data import Variable
     >>> Variable("size", "numeric", cuts=(2.5, 7.0)).labels
     ['< 2.5', '[2.5, 7)', '>= 7']
+    >>> size = Variable("size", "numeric", cuts=(1.0, 2.5, 4.0, 7.0), coarse_cuts=(2.5,))
+    >>> size.states, size.coarse.labels
+    (array([0, 0, 1, 1, 1]), ['< 2.5', '>= 2.5'])
     """
 
     name: str
@@ -80,6 +90,19 @@ class Variable:
     cuts: tuple[float, ...] | None = None
     missing_value: bool = False
     marginalized: bool = False
+    coarse_cuts: tuple[float, ...] | None = None
+
+    def __post_init__(self) -> None:
+        coarse = self.coarse_cuts
+        if coarse is None:
+            return
+        if self.cuts is None or not _is_part(coarse, self.cuts):
+            raise ValueError(
+                f"the coarse cut points of column {self.name!r} must be some of its cut points, in"
+                " their order"
+            )
+        if len(coarse) == len(self.cuts):
+            object.__setattr__(self, "coarse_cuts", None)
 
     @property
     def reads_missing(self) -> bool:
@@ -91,6 +114,27 @@ class Variable:
         """The number of values; a column that was never observed counts as having one."""
         known = len(self.values) if self.cuts is None else len(self.cuts) + 1
         return max(1, known + self.missing_value)
+
+    @property
+    def n_states(self) -> int:
+        """The number of states: of coarse intervals, or of values if there is one resolution."""
+        return self.coarse.card
+
+    @property
+    def states(self) -> np.ndarray:
+        """The state of each code; "missing" as a value of its own is a state of its own."""
+        codes = np.arange(self.card)
+        if self.coarse_cuts is None or self.cuts is None:
+            return codes
+        at = np.searchsorted(self.cuts, self.coarse_cuts)  # codes above it are in a later state
+        return np.searchsorted(at, codes) + (codes > len(self.cuts))
+
+    @property
+    def coarse(self) -> Variable:
+        """The variable whose values are the states of this one: itself if it has one resolution."""
+        if self.coarse_cuts is None:
+            return self
+        return replace(self, cuts=self.coarse_cuts, coarse_cuts=None)
 
     @property
     def labels(self) -> list[str]:
@@ -127,6 +171,12 @@ class Variable:
         else:
             known = list(self.labels)
         return _as_objects([*known, None])[np.asarray(codes, dtype=np.intp)]
+
+
+def _is_part(some: tuple[float, ...], numbers: tuple[float, ...]) -> bool:
+    """Return whether numbers are some of others, in the same order."""
+    rest = iter(numbers)
+    return all(number in rest for number in some)
 
 
 def _as_objects(items: list[Any]) -> np.ndarray:
@@ -191,6 +241,20 @@ class Domain:
     def cards(self) -> np.ndarray:
         """The number of values of each feature."""
         return np.array([variable.card for variable in self.features], dtype=np.int64)
+
+    @cached_property
+    def states(self) -> tuple[np.ndarray, ...] | None:
+        """The state of each code of each feature; None if no feature has two resolutions."""
+        if all(variable.coarse_cuts is None for variable in self.features):
+            return None
+        return tuple(variable.states for variable in self.features)
+
+    @cached_property
+    def coarse(self) -> Domain:
+        """The domain whose values are states; this one if no feature has two resolutions."""
+        if self.states is None:
+            return self
+        return Domain(tuple(variable.coarse for variable in self.features), self.target)
 
     def position(self, name: str) -> int:
         """Return the position of a feature.
@@ -419,6 +483,11 @@ class Encoded(Rows):
 
     # ---- other rows
 
+    @cached_property
+    def coarse(self) -> Encoded:
+        """The rows in states: themselves if no feature has two resolutions."""
+        return in_states(self)
+
     def take(self, rows: np.ndarray) -> Encoded:
         """Return some of the rows.
 
@@ -535,3 +604,38 @@ class Encoded(Rows):
         array([0, 1])
         """
         return self.take(folds.of(0) != fold)
+
+
+def in_states(data: Encoded) -> Encoded:
+    """Return rows with the states of their codes in place of the codes.
+
+    Parameters
+    ----------
+    data : Encoded
+        The rows.
+
+    Returns
+    -------
+    Encoded
+        The rows in the coarse domain; the same rows if no feature has two resolutions.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discbayes.data import Domain, Encoded, Variable
+    >>> from discbayes.data.domain import in_states
+    >>> size = Variable("size", "numeric", cuts=(1.0, 2.5, 4.0), coarse_cuts=(2.5,))
+    >>> domain = Domain((size,), Variable("class", "categorical", ("no", "yes")))
+    >>> in_states(Encoded(np.array([[0, 1, 2, 3, 4]], np.uint8), domain)).codes
+    array([[0, 0, 1, 1, 2]], dtype=uint8)
+    """
+    domain = data.domain
+    if domain.states is None:
+        return data
+    dtype = code_dtype(int(domain.coarse.cards.max()))
+    codes = np.empty(data.codes.shape, dtype)
+    for row, fine, states, missing in zip(
+        codes, data.codes, domain.states, domain.coarse.cards, strict=True
+    ):
+        row[:] = np.append(states, missing).astype(dtype)[fine]
+    return replace(data, codes=codes, domain=domain.coarse)

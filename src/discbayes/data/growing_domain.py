@@ -53,6 +53,9 @@ def _variables_differ(here: Variable, there: Variable) -> str | None:
         return f"is {_kind(here)} here and {_kind(there)} there"
     if here.cuts is not None and there.cuts is not None and here.cuts != there.cuts:
         return f"has cut points {_shown_cuts(here.cuts)} here and {_shown_cuts(there.cuts)} there"
+    if here.coarse.cuts is not None and here.coarse.cuts != there.coarse.cuts:
+        cuts = _shown_cuts(here.coarse.cuts), _shown_cuts(there.coarse.cuts or ())
+        return f"has coarse cut points {cuts[0]} here and {cuts[1]} there"
     if here.values != there.values:
         return _values_differ(here.values, there.values)
     if here.missing_value != there.missing_value:

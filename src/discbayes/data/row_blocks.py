@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from discbayes.data.domain import Domain, Encoded, Variable, code_dtype
+from discbayes.data.domain import Domain, Encoded, Variable, code_dtype, in_states
 from discbayes.data.rows import Rows
 from discbayes.engine import Combine, Threads
 from discbayes.engine.shards import runs
@@ -197,6 +197,11 @@ class RowBlocks(Rows):
         """Make something of each block and keep it where the block is, as far as memory allows."""
         memory = inf if self.memory is None else self.memory
         return KeptBlocks(self.engine, self.engine.keep(self._shards, make, memory, n_jobs))
+
+    @cached_property
+    def coarse(self) -> RowBlocks:
+        """The rows in states; a block is recoded each time that it is read."""
+        return self if self.domain.states is None else self.changed(InStates())
 
     def with_class_weights(self, by_class: np.ndarray) -> RowBlocks:
         """Return the rows with each weight multiplied by the weight of its class."""
@@ -419,6 +424,19 @@ class MissingAsValue(Change):
     def n_missing(self, n_missing: np.ndarray) -> np.ndarray:
         """Return zeros: no cell is missing after the change."""
         return np.zeros_like(n_missing)
+
+
+@dataclass(frozen=True)
+class InStates(Change):
+    """Codes become the states that children in a network see."""
+
+    def __call__(self, data: Encoded, number: int) -> Encoded:
+        """Return the rows of a block after the change."""
+        return in_states(data)
+
+    def domain(self, domain: Domain) -> Domain:
+        """Return the domain after the change."""
+        return domain.coarse
 
 
 @dataclass(frozen=True)

@@ -112,6 +112,14 @@ class Rows(WithArrays, ABC):
 
     # ---- other rows
 
+    @property
+    @abstractmethod
+    def coarse(self) -> Rows:
+        """The rows in states, as parents are seen: themselves if all columns have one resolution.
+
+        Structures are searched on them; parameters are learned from the rows themselves.
+        """
+
     @abstractmethod
     def changed(self, change: Change) -> Rows:
         """Return the rows after a change of each block."""

@@ -1,0 +1,146 @@
+"""Numeric columns of two resolutions: fine intervals as codes, coarse ones as states."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+from discbayes.counts.sufficient_statistics import SufficientStatistics
+from discbayes.data import Domain, Encoded, Variable
+from discbayes.data.growing_domain import difference, moved_codes
+from discbayes.data.row_blocks import InStates, RowBlocks, RowsInMemory
+
+CUTS = (1.0, 2.0, 3.0, 4.0)
+SIZE = Variable("size", "numeric", cuts=CUTS, coarse_cuts=(2.0, 4.0))
+MISSING = Variable("age", "numeric", cuts=CUTS, coarse_cuts=(3.0,), missing_value=True)
+COLOR = Variable("color", "categorical", ("blue", "red", "green"))
+PLAIN = Variable("weight", "numeric", cuts=(1.0,))
+TARGET = Variable("class", "categorical", ("no", "yes"))
+DOMAIN = Domain((SIZE, MISSING, COLOR, PLAIN), TARGET)
+
+
+def rows(n_rows=300, seed=0, weighted=False):
+    rng = np.random.default_rng(seed)
+    codes = np.array([rng.integers(card + 1, size=n_rows) for card in DOMAIN.cards], np.uint8)
+    weight = rng.random(n_rows) if weighted else None
+    return Encoded(codes, DOMAIN, rng.integers(2, size=n_rows), weight)
+
+
+# Variables and domains
+
+
+def test_states_of_codes():
+    assert SIZE.states.tolist() == [0, 0, 1, 1, 2]
+    assert SIZE.states.dtype == np.int64
+    assert (SIZE.card, SIZE.n_states) == (5, 3)
+    assert SIZE.labels == ["< 1", "[1, 2)", "[2, 3)", "[3, 4)", ">= 4"]
+    assert SIZE.coarse == Variable("size", "numeric", cuts=(2.0, 4.0))
+
+
+def test_a_value_missing_is_a_state_of_its_own():
+    assert MISSING.states.tolist() == [0, 0, 0, 1, 1, 2]
+    assert MISSING.coarse.labels == ["< 3", ">= 3", "(missing)"]
+    assert Variable("a", "numeric", (), CUTS, True, False, ()).states.tolist() == [0] * 5 + [1]
+
+
+@pytest.mark.parametrize("variable", [COLOR, PLAIN, TARGET, Variable("a", "numeric", cuts=())])
+def test_one_resolution(variable):
+    assert variable.states.tolist() == list(range(variable.card))
+    assert variable.coarse is variable
+    assert variable.n_states == variable.card
+
+
+def test_all_cut_points_are_one_resolution():
+    assert Variable("size", "numeric", cuts=CUTS, coarse_cuts=CUTS) == Variable(
+        "size", "numeric", cuts=CUTS
+    )
+
+
+@pytest.mark.parametrize("coarse", [(2.5,), (2.0, 2.0), (3.0, 2.0), (1.0, 2.0, 3.0, 4.0, 5.0)])
+def test_coarse_cut_points_that_are_not_cut_points(coarse):
+    with pytest.raises(ValueError, match="coarse cut points of column 'size' must be some of"):
+        Variable("size", "numeric", cuts=CUTS, coarse_cuts=coarse)
+
+
+def test_categories_have_no_coarse_cut_points():
+    with pytest.raises(ValueError, match="must be some of its cut points"):
+        Variable("color", "categorical", ("blue",), coarse_cuts=())
+
+
+def test_domain():
+    assert [states.tolist() for states in DOMAIN.states] == [
+        [0, 0, 1, 1, 2],
+        [0, 0, 0, 1, 1, 2],
+        [0, 1, 2],
+        [0, 1],
+    ]
+    assert DOMAIN.coarse.cards.tolist() == [3, 3, 3, 2]
+    assert DOMAIN.coarse.target is TARGET
+    assert DOMAIN.coarse.states is None
+    assert DOMAIN.coarse.coarse is DOMAIN.coarse
+
+
+def test_variables_of_older_pickles_have_one_resolution():
+    old = Variable("size", "numeric", cuts=CUTS)
+    vars(old).pop("coarse_cuts")
+    assert pickle.loads(pickle.dumps(old)).coarse_cuts is None
+
+
+def test_difference_of_domains():
+    other = Domain((Variable("size", "numeric", cuts=CUTS), *DOMAIN.features[1:]), TARGET)
+    assert difference(DOMAIN, DOMAIN) is None
+    assert difference(DOMAIN, other) == (
+        "column 'size' has coarse cut points 2, 4 here and 1, 2, 3, 4 there"
+    )
+    with_missing = Variable("size", "numeric", (), CUTS, True, False, (2.0, 4.0))
+    assert moved_codes(SIZE, with_missing).tolist() == [0, 1, 2, 3, 4]
+    assert moved_codes(SIZE.coarse, with_missing.coarse).tolist() == [0, 1, 2]
+
+
+# Rows
+
+
+def test_rows_in_states():
+    data = rows(weighted=True)
+    coarse = data.coarse
+    assert coarse.domain == DOMAIN.coarse
+    for codes, states, variable in zip(data.codes, coarse.codes, DOMAIN.features, strict=True):
+        expected = [*variable.states, variable.n_states]
+        assert states.tolist() == [expected[code] for code in codes]
+    assert coarse.n_missing.tolist() == data.n_missing.tolist()
+    assert coarse.y is data.y
+    assert coarse.weight is data.weight
+    assert data.coarse is coarse
+    assert coarse.coarse is coarse
+
+
+def test_states_need_fewer_bits():
+    wide = Variable("a", "numeric", cuts=tuple(map(float, range(300))), coarse_cuts=(150.0,))
+    data = Encoded(np.array([[0, 150, 151, 300, 301]], np.uint16), Domain((wide,), TARGET))
+    assert data.coarse.codes.dtype == np.uint8
+    assert data.coarse.codes.tolist() == [[0, 0, 1, 1, 2]]
+
+
+def test_blocks_in_states():
+    data = rows(1000, weighted=True)
+    blocks = RowBlocks(RowsInMemory(data, size=128))
+    together = blocks.coarse.in_memory("a test")
+    assert blocks.coarse.domain == DOMAIN.coarse
+    assert np.array_equal(together.codes, data.coarse.codes)
+    assert np.array_equal(together.weight, data.weight)
+    assert blocks.coarse.n_missing.tolist() == data.n_missing.tolist()
+    assert blocks.coarse.coarse is blocks.coarse
+    assert InStates()(data.coarse, 0) is data.coarse
+
+
+def test_counts_of_states():
+    data = rows(weighted=True)
+    counted = SufficientStatistics.of_pairs(data).coarse
+    expected = SufficientStatistics.of_pairs(data.coarse)
+    assert difference(counted.domain, expected.domain) is None
+    for one, two in ((counted.counts, expected.counts), (counted.pairs, expected.pairs)):
+        assert one.cards.tolist() == two.cards.tolist()
+        assert one.cells == pytest.approx(two.cells, rel=1e-12)
+    assert counted.coarse is counted
