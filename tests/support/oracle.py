@@ -27,9 +27,19 @@ def random_forest(rng, n_features):
     return random_structure(rng, n_features, max_parents=1)
 
 
-def random_tables(rng, structure, cards, n_classes, normalized=True, zeros=False):
+def random_states(rng, cards):
+    """States of the values of each feature: one, the values themselves, or any number between."""
+    found = []
+    for card in cards:
+        n_states = int(rng.choice([1, rng.integers(1, card + 1), card]))
+        states = np.concatenate([np.arange(n_states), rng.integers(0, n_states, card - n_states)])
+        found.append(np.sort(states) if rng.random() < 0.7 else rng.permutation(states))
+    return tuple(found)
+
+
+def random_tables(rng, structure, cards, n_classes, normalized=True, zeros=False, states=None):
     """Random tables; features that do not depend on the class have equal columns."""
-    layout = Layout(structure, np.asarray(cards, np.int64), n_classes)
+    layout = Layout(structure, np.asarray(cards, np.int64), n_classes, states)
     flat = np.empty(layout.size)
     for i in range(structure.n_features):
         table = rng.gamma(0.7, size=layout.shapes[i]) + 1e-3
@@ -60,7 +70,9 @@ def full_log_joint(tables):
         c = state[-1]
         value = tables.log_prior[c]
         for i in range(n):
-            parents = tuple(state[p] for p in tables.structure.parents[i])
+            parents = tuple(
+                tables.layout.states_of(p)[state[p]] for p in tables.structure.parents[i]
+            )
             value += tables.log_table(i)[(*parents, state[i], c)]
         joint[state] = value
     return joint

@@ -443,8 +443,8 @@ def _family_cells(
     table = np.zeros((*cards[family], data.n_classes))
     strides = np.array(table.strides[:-2], np.int64) // table.itemsize
     counting.count_family(
-        data.codes, kernel_classes(data), kernel_weight(data), cards, data.n_classes, features[-1],
-        family[:-1], strides, table.ravel(),
+        data.codes, data.codes, kernel_classes(data), kernel_weight(data), cards, cards,
+        data.n_classes, features[-1], family[:-1], strides, table.ravel(),
     )  # fmt: skip
     return table.ravel()
 
@@ -513,6 +513,7 @@ def _count_in(
 ) -> np.ndarray:
     """Count some families into the cells of a layout; zeros elsewhere."""
     y, weight = kernel_classes(data), kernel_weight(data)
+    states = layout.parent_codes(data.codes)
     cells = np.zeros(layout.size)
 
     def one(i: int) -> None:
@@ -520,8 +521,9 @@ def _count_in(
         table = cells[layout.offsets[i] : layout.offsets[i + 1]]
         parents, strides = layout.parent_index[span], layout.parent_stride[span]
         counting.count_family(
-            data.codes, y, weight, layout.cards, layout.n_classes, i, parents, strides, table
-        )
+            data.codes, states, y, weight, layout.cards, layout.n_states, layout.n_classes, i,
+            parents, strides, table,
+        )  # fmt: skip
 
     steps = sum(1 + len(layout.structure.parents[i]) for i in features) * data.n_samples
     parallel_map(one, list(features), n_jobs, work=steps)

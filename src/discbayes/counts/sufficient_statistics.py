@@ -18,7 +18,7 @@ from discbayes.counts.pairs import PairCounts, count_pairs
 from discbayes.data.domain import Domain
 from discbayes.data.growing_domain import difference, moved_codes
 from discbayes.data.rows import Rows
-from discbayes.network import Layout, Structure
+from discbayes.network import Layout, Structure, reduce_states
 
 MAX_CELLS = 100_000_000  # of all counts together: 800 MB
 
@@ -115,7 +115,11 @@ class SufficientStatistics(Rows):
             return self.families
         cells = np.empty(layout.size)
         for i, group in enumerate(layout.structure.parents):
-            layout.table(cells, i)[...] = self._family(i, group)
+            table = self._family(i, group)
+            if group and layout.states is not None:  # pairs are by value, and a parent by state
+                table = table.reshape(len(table), -1)
+                table = reduce_states(table, layout.states_of(group[0]), np.add)
+            layout.table(cells, i)[...] = table.reshape(layout.shapes[i])
         return FamilyCounts(layout, self.counts.class_count, cells)
 
     def _family(self, child: int, parents: tuple[int, ...]) -> np.ndarray:

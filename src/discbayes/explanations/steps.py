@@ -97,6 +97,7 @@ class Steps:
         """Return the log odds after each position of the order, for plain rows."""
         layout, n_classes = self.tables.layout, self.tables.n_classes
         cells = self.tables.log_theta.reshape(-1, n_classes)
+        states = layout.parent_codes(codes)
         scores = np.empty((*known.shape, n_classes))
         before = np.broadcast_to(self.nothing, scores.shape[1:])
         for place, feature in enumerate(self.order):
@@ -105,7 +106,7 @@ class Steps:
             for parent, stride in zip(
                 layout.parent_index[parents], layout.parent_stride[parents], strict=True
             ):
-                at += codes[parent].astype(np.intp) * (stride // n_classes)
+                at += states[parent].astype(np.intp) * (stride // n_classes)
             # any cell, since it is not added
             at[~known[place]] = 0
             scores[place] = before + np.where(known[place, :, None], cells[at], 0.0)

@@ -284,15 +284,16 @@ def _visit_forest_marginals(
     classes = posterior(log_joint(cpts, codes, options), np.zeros(cpts.n_classes), options.n_jobs)
     plan = network_plan(cpts)
     assert plan.forest is not None
-    arrays = plan.forest.arrays
+    arrays, missing = plan.forest.arrays, plan.forest.missing
+    states = cpts.layout.parent_codes(codes)
     starts = arrays.value_start
     n_values = int(starts[-1])
 
     def one(block: slice) -> None:
         found = np.empty((block.stop - block.start, n_values))
         marginals.missing_marginals(
-            codes, np.arange(block.start, block.stop), arrays, plan.layout, plan.cpts.log_theta,
-            classes[block], found,
+            codes, states, np.arange(block.start, block.stop), arrays, plan.layout,
+            plan.cpts.log_theta, missing, classes[block], found,
         )  # fmt: skip
         take(rows[block], found, starts)
 
@@ -303,16 +304,22 @@ def _visit_forest_marginals(
 def without_missing_values(domain: Domain, cpts: CPTs) -> CPTs:
     """Return the tables without the value "missing at fit": every feature has a real value.
 
-    Features with ``missing_value`` lose their last value on every axis; the tables are not
-    normalized again. A feature that has no other value keeps it.
+    Features with ``missing_value`` lose their last value on every axis, and states that no other
+    value has; the tables are not normalized again. A feature that has no other value keeps it.
     """
     extra = np.array([v.missing_value and v.card > 1 for v in domain.features], dtype=bool)
     if not extra.any():
         return cpts
-    layout = Layout(cpts.structure, cpts.cards - extra, cpts.n_classes)
+    cards = cpts.cards - extra
+    found = [
+        np.unique(cpts.layout.states_of(i)[:card], return_inverse=True)
+        for i, card in enumerate(cards.tolist())
+    ]
+    states = None if cpts.layout.states is None else tuple(state for _, state in found)
+    layout = Layout(cpts.structure, cards, cpts.n_classes, states)
     parts = [
-        cpts.log_table(i)[tuple(slice(0, size) for size in shape)].ravel()
-        for i, shape in enumerate(layout.shapes)
+        cpts.log_table(i)[np.ix_(*(found[p][0] for p in parents), np.arange(cards[i]))].ravel()
+        for i, parents in enumerate(cpts.structure.parents)
     ]
     return CPTs(layout, cpts.log_prior, np.concatenate(parts))
 
@@ -339,7 +346,9 @@ def sample(
     )
     for i in cpts.structure.order:
         table = np.exp(cpts.log_table(i))
-        parents = tuple(codes[p].astype(np.intp) for p in cpts.structure.parents[i])
+        parents = tuple(
+            cpts.layout.states_of(p)[codes[p].astype(np.intp)] for p in cpts.structure.parents[i]
+        )
         steps = np.moveaxis(table, -1, -2)[(*parents, classes)].cumsum(axis=1)
         codes[i] = (rng.random(n_samples)[:, None] * steps[:, -1:] >= steps[:, :-1]).sum(axis=1)
     return codes, classes

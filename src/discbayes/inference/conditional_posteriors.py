@@ -19,7 +19,7 @@ from discbayes.inference.marginalization import (
     log_joint,
     posterior,
 )
-from discbayes.inference.plans import blank_rows
+from discbayes.inference.plans import blank_rows, restrict_to_row
 from discbayes.network import CPTs, Layout
 
 MAX_KEPT_CELLS = 1 << 25  # all factors are kept in memory until the way back
@@ -38,7 +38,11 @@ def family_posteriors(cpts: CPTs, options: InferenceOptions | None = None) -> np
     if needed > limit:
         raise TooManyCellsError(needed, largest_component(cpts, blank, every=True)[0], limit)
     classes = posterior(log_joint(cpts, blank, options), np.zeros(cpts.n_classes))
-    return _open_families(cpts, blank, classes)[1]
+    layout, cells = _open_families(cpts, blank, classes)
+    if cpts.layout.states is None:
+        return cells
+    tables = [_by_value(cpts, i, layout.table(cells, i), blank[:, 0]) for i in range(len(blank))]
+    return np.concatenate([table.ravel() for table in tables])
 
 
 def missing_posteriors(
@@ -56,10 +60,10 @@ def missing_posteriors(
         return {}
     if elimination_cells(cpts, codes, every=True) <= min(options.max_cells, MAX_KEPT_CELLS):
         layout, cells = _open_families(cpts, codes, np.ones((1, cpts.n_classes)))
-        found = {
-            i: layout.table(cells, i).reshape(-1, int(cpts.cards[i]), cpts.n_classes).sum(axis=0)
-            for i in missing
-        }
+        found = {}
+        for i in missing:
+            table = _by_value(cpts, i, layout.table(cells, i), codes[:, 0])
+            found[i] = table.reshape(-1, int(cpts.cards[i]), cpts.n_classes).sum(axis=0)
     else:
         found = {i: _try_values(_with_equal_classes(cpts), codes, i, options) for i in missing}
     possible = np.ones(cpts.n_classes, np.bool_)
@@ -75,29 +79,42 @@ def _with_equal_classes(cpts: CPTs) -> CPTs:
 def _open_families(cpts: CPTs, codes: np.ndarray, classes: np.ndarray) -> tuple[Layout, np.ndarray]:
     """Return P(family | observed values, c) · ``classes[0, c]`` of the families of one row.
 
-    They are in tables of what agrees with the row: in the returned layout an observed feature has
-    one value. Families without a missing value have zeros.
+    They are in tables of what agrees with the row (``restrict_to_row``): in the returned layout an
+    observed feature has one value, and a missing one its states. Families without a missing value
+    have zeros.
     """
-    row, structure = codes[:, 0], cpts.structure
-    observed = row < cpts.cards
-    layout = Layout(structure, np.where(observed, 1, cpts.cards), cpts.n_classes)
-    kept = [
-        slice(int(x), int(x) + 1) if one else slice(None)
-        for x, one in zip(row, observed, strict=True)
-    ]
-    log_theta = np.concatenate(
-        [
-            cpts.log_table(i)[tuple(kept[j] for j in (*parents, i))].ravel()
-            for i, parents in enumerate(structure.parents)
-        ]
-    )
+    restricted = restrict_to_row(cpts, codes[:, 0])
+    layout, log_theta = restricted.layout, restricted.log_theta
+    observed = codes[:, 0] < cpts.cards
     reduced = np.where(observed, 0, layout.cards).astype(codes.dtype)[:, None]
-    names = [str(i) for i in range(row.size)]
+    names = [str(i) for i in range(observed.size)]
     sums = ComponentSums(reduced, layout, normalized=False, names=names, max_cells=np.inf)
     made = sums.log_sums(log_theta, np.empty((sums.n_cells, cpts.n_classes)))
     cells = np.zeros(layout.size)
     sums.add_expected_counts(made, np.repeat(classes, sums.n_cells, axis=0), cells)
     return layout, cells
+
+
+def _by_value(cpts: CPTs, feature: int, joint: np.ndarray, row: np.ndarray) -> np.ndarray:
+    """Return P(parents, x_i | …) of a missing feature by value, given that by state.
+
+    Within a state, a value depends on nothing but the parents and the class.
+    """
+    layout = cpts.layout
+    if layout.states is None:
+        return joint
+    parents = cpts.structure.parents[feature]
+    state = layout.parent_codes(row[:, None])[:, 0]
+    given = tuple(
+        slice(int(state[p]), int(state[p]) + 1) if row[p] < cpts.cards[p] else slice(None)
+        for p in parents
+    )
+    own = layout.states_of(feature)
+    log_values = cpts.log_table(feature)[given]
+    log_states = cpts.by_state.log_table(feature)[given].take(own, axis=-2)
+    # a state without any possible value has no mass to spread
+    shares = np.exp(log_values - np.where(np.isneginf(log_states), 0.0, log_states))
+    return joint.take(own, axis=-2) * shares
 
 
 def _try_values(

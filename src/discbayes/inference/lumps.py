@@ -60,12 +60,15 @@ def lumped_tables(cpts: CPTs) -> list[Tables] | None:
     alike = _alike_values(cpts)
     n_children = np.array([len(group) for group in cpts.structure.children])
     families = [[*parents, i] for i, parents in enumerate(cpts.structure.parents)]
-    hubs = np.argsort(-n_children * np.log(cpts.cards), kind="stable")[:N_HUBS]
+    hubs = np.argsort(-n_children * np.log(cpts.layout.n_states), kind="stable")[:N_HUBS]
     costs = _Costs(families, hubs)
-    limit = MAX_COST * costs.of(cpts.n_classes, np.where(n_children > 0, cpts.cards, 1))
+    limit = MAX_COST * costs.of(cpts.n_classes, np.where(n_children > 0, cpts.layout.n_states, 1))
     groups = []
     for c in range(cpts.n_classes):
-        states = [np.unique(first[:, c], return_inverse=True)[1] for first in alike]
+        states = [
+            np.unique(first[cpts.layout.states_of(i), c], return_inverse=True)[1]
+            for i, first in enumerate(alike)
+        ]
         groups.append(_group((c,), states, costs))
     # no grouping costs less than the vector part of its classes alone
     if sum(group.cost for group in groups) * VECTOR_COST / (1 + VECTOR_COST) > limit:
@@ -115,8 +118,8 @@ def _merge_two(a: _Group, b: _Group, costs: _Costs) -> _Group | None:
 
 
 def _alike_values(cpts: CPTs) -> list[np.ndarray]:
-    """Return, for each feature, value and class, the first value with the same slices."""
-    hashes = [np.zeros((int(card), cpts.n_classes), np.uint64) for card in cpts.cards]
+    """Return, for each feature, state and class, the first state with the same slices."""
+    hashes = [np.zeros((int(n), cpts.n_classes), np.uint64) for n in cpts.layout.n_states]
     edges = list(_edge_tables(cpts))
     with np.errstate(over="ignore"):  # hashes wrap around
         for parent, bits, shape in edges:

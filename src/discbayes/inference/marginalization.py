@@ -139,7 +139,8 @@ def log_joint(
     incomplete = np.zeros(n_samples, np.bool_)
     joint.incomplete_rows(codes, cpts.cards, incomplete)
     if not incomplete.any():
-        return _add_cells(cpts.layout, cpts.log_prior, cpts.log_theta, codes, options)
+        states = cpts.layout.parent_codes(codes)
+        return _add_cells(cpts.layout, cpts.log_prior, cpts.log_theta, codes, states, options)
     rows = np.flatnonzero(incomplete)
     if cpts.structure.is_forest:
         return _pass_messages(cpts, codes, rows, options)
@@ -162,12 +163,13 @@ def observed_sums(cpts: CPTs, codes: np.ndarray, n_jobs: int | None) -> np.ndarr
     """Return the sum of the prior and of the families without a missing value, of all rows."""
     plan = network_plan(cpts)
     n_samples = codes.shape[1]
+    states = cpts.layout.parent_codes(codes)
     out = np.empty((n_samples, cpts.n_classes))
 
     def one(block: slice) -> None:
         joint.observed_log_joint(
-            codes, block.start, block.stop, plan.layout, plan.cpts.log_prior, plan.cpts.log_theta,
-            out[block],
+            codes, states, block.start, block.stop, plan.layout, plan.cpts.log_prior,
+            plan.cpts.log_theta, out[block],
         )  # fmt: skip
 
     work = codes.size * (1 + cpts.n_classes / 2)
@@ -180,6 +182,7 @@ def _add_cells(
     log_prior: np.ndarray,
     log_theta: np.ndarray,
     codes: np.ndarray,
+    states: np.ndarray,
     options: InferenceOptions,
 ) -> np.ndarray:
     """Return the log-joint of complete rows: the prior, and one cell of each table."""
@@ -188,7 +191,7 @@ def _add_cells(
 
     def one(block: slice) -> None:
         joint.complete_log_joint(
-            codes, block.start, block.stop, layout.offsets, layout.parent_start,
+            codes, states, block.start, block.stop, layout.offsets, layout.parent_start,
             layout.parent_index, layout.parent_stride, log_prior, log_theta, out[block],
         )  # fmt: skip
 
@@ -208,19 +211,21 @@ def _pass_messages(
     plan = network_plan(cpts)
     tree = plan.forest
     assert tree is not None
-    out = _add_cells(tree.padded, cpts.log_prior, tree.padded_log_theta, codes, options)
+    states = cpts.layout.parent_codes(codes)
+    out = _add_cells(tree.padded, cpts.log_prior, tree.padded_log_theta, codes, states, options)
 
     def one(block: slice) -> None:
         here = rows[block]
         beyond = np.zeros(here.size, np.bool_)
         with np.errstate(divide="ignore"):
             forest.marginalize_missing(
-                codes, here, tree.arrays, plan.layout, plan.cpts, out, beyond
+                codes, states, here, tree.arrays, plan.layout, plan.cpts, tree.missing, out, beyond
             )
         if beyond.any():
             marginals.add_log_sums(
-                codes, here[beyond], tree.arrays, plan.layout, plan.cpts.log_theta, out
-            )
+                codes, states, here[beyond], tree.arrays, plan.layout, plan.cpts.log_theta,
+                tree.missing, out,
+            )  # fmt: skip
 
     work = rows.size * tree.arrays.upward.size * cpts.n_classes * 10
     parallel_map(one, row_blocks(rows.size, 1024), options.n_jobs, work=work)

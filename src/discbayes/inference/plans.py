@@ -14,7 +14,12 @@ import numpy as np
 from discbayes._arrays import writable
 from discbayes.data.domain import code_dtype
 from discbayes.inference.state_tables import starts_of
-from discbayes.kernels.network_arrays import CPTArrays, ForestArrays, LayoutArrays
+from discbayes.kernels.network_arrays import (
+    CPTArrays,
+    ForestArrays,
+    LayoutArrays,
+    MissingTables,
+)
 from discbayes.network import CPTs, Layout
 
 
@@ -36,6 +41,7 @@ class ForestPlan:
     """
 
     arrays: ForestArrays
+    missing: MissingTables
     padded: Layout
     padded_log_theta: np.ndarray
 
@@ -56,34 +62,72 @@ def network_plan(cpts: CPTs) -> NetworkPlan:
             cpts.shifts,
             cpts.is_normalized,
         )
-        forest = _forest_plan(cpts) if cpts.structure.is_forest else None
+        forest = _forest_plan(cpts, arrays) if cpts.structure.is_forest else None
         plan = _plans[cpts] = NetworkPlan(cpts.layout.arrays(), arrays, forest)
     return plan
 
 
-def _forest_plan(cpts: CPTs) -> ForestPlan:
-    structure = cpts.structure
+def _forest_plan(cpts: CPTs, tables: CPTArrays) -> ForestPlan:
+    structure, layout = cpts.structure, cpts.layout
     # in normalized tables a missing feature without children sums to one
     upward = [
         i for i in reversed(structure.order) if structure.children[i] or not cpts.is_normalized
     ]
     parent = np.array([group[0] if group else -1 for group in structure.parents], np.int64)
-    parent_cards = np.where(parent >= 0, cpts.cards[np.maximum(parent, 0)], 1)
+    parent_states = np.where(parent >= 0, layout.n_states[np.maximum(parent, 0)], 1)
     arrays = ForestArrays(
         np.array(upward, np.int64),
         np.array(structure.order, np.int64),
         parent,
         starts_of([len(group) for group in structure.children]),
         np.array([k for group in structure.children for k in group], np.int64),
-        starts_of(parent_cards * cpts.n_classes),
+        starts_of(parent_states * cpts.n_classes),
         starts_of(cpts.cards),
     )
-    padded = Layout(structure, cpts.cards + 1, cpts.n_classes)
+    missing = MissingTables(
+        layout.offsets, tables.log_theta, tables.theta, tables.smallest, tables.shifts
+    )
+    if layout.states is not None:
+        coarse = cpts.by_state
+        missing = MissingTables(
+            coarse.layout.offsets, coarse.log_theta, coarse.theta, coarse.smallest, coarse.shifts
+        )
+    padded = padded_layout(layout)
     log_theta = np.zeros(padded.size)
-    for i, shape in enumerate(cpts.layout.shapes):
+    for i, shape in enumerate(layout.shapes):
         known = tuple(slice(0, size) for size in shape)
         padded.table(log_theta, i)[known] = cpts.log_table(i)
-    return ForestPlan(arrays, padded, log_theta)
+    return ForestPlan(arrays, missing, padded, log_theta)
+
+
+def padded_layout(layout: Layout) -> Layout:
+    """Return the layout of tables with one more value, "missing", and one more state of it."""
+    states = layout.states
+    if states is not None:
+        states = tuple(np.append(state, state.max() + 1) for state in states)
+    return Layout(layout.structure, layout.cards + 1, layout.n_classes, states)
+
+
+def restrict_to_row(cpts: CPTs, row: np.ndarray) -> CPTs:
+    """Return the network of what agrees with the observed values of one row.
+
+    An observed feature has one value there, and a missing one its states as values. So it has one
+    resolution, whatever that of the network.
+    """
+    layout, coarse = cpts.layout, cpts.by_state
+    observed = row < cpts.cards
+    states = layout.parent_codes(row[:, None])[:, 0]
+    kept = [
+        slice(int(state), int(state) + 1) if one else slice(None)
+        for state, one in zip(states, observed, strict=True)
+    ]
+    parts = []
+    for i, parents in enumerate(cpts.structure.parents):
+        own = slice(int(row[i]), int(row[i]) + 1) if observed[i] else slice(None)
+        table = (cpts if observed[i] else coarse).log_table(i)
+        parts.append(table[(*(kept[p] for p in parents), own)].ravel())
+    restricted = Layout(cpts.structure, np.where(observed, 1, layout.n_states), cpts.n_classes)
+    return CPTs(restricted, cpts.log_prior, np.concatenate([*parts, np.zeros(0)]))
 
 
 @dataclass(frozen=True)

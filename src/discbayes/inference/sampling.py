@@ -16,7 +16,7 @@ import numpy as np
 
 from discbayes._text import count_of
 from discbayes.engine import parallel_map
-from discbayes.inference.plans import network_plan
+from discbayes.inference.plans import network_plan, restrict_to_row
 from discbayes.kernels import importance
 from discbayes.kernels.elimination_plan import relevant_features
 from discbayes.network import CPTs
@@ -69,9 +69,9 @@ def estimate_rows(
 
     The draws of a row depend on its values and on ``seed``: neither other rows nor threads change
     them. ``n_draws`` is None for the default; who asks for a number knows that it is an estimate,
-    and is warned where it is not reliable only.
+    and is warned where it is not reliable only. Features with two resolutions are drawn by state,
+    in the network of what agrees with the row.
     """
-    plan = network_plan(cpts)
     relative = np.zeros_like(out) if error is None else error
     effective = np.empty(out.shape)
     limits = np.array(
@@ -83,9 +83,15 @@ def estimate_rows(
     )
 
     def one(row: int) -> None:
+        x, cards = codes[:, row], cpts.cards
+        plan = network_plan(cpts)
+        if cpts.layout.states is not None:
+            restricted = restrict_to_row(cpts, x)
+            x, cards = np.where(x < cards, 0, restricted.cards), restricted.cards
+            plan = network_plan(restricted)
         # of a feature with one value nothing is unknown
-        x = np.where(cpts.cards == 1, 0, codes[:, row]).astype(np.int64)
-        missing = x >= cpts.cards
+        x = np.where(cards == 1, 0, x).astype(np.int64)
+        missing = x >= cards
         needed = relevant_features(missing, plan.layout, not cpts.is_normalized)
         estimate = importance.Estimate(out[row], relative[row], effective[row])
         # the generator wraps around, of which plain Python would warn

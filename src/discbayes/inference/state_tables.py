@@ -19,7 +19,7 @@ import numpy as np
 from discbayes.kernels._vectors import SIZE
 from discbayes.kernels.network_arrays import StateTables
 from discbayes.kernels.row_factors import RowScratch, make_scratch
-from discbayes.network import CPTs
+from discbayes.network import CPTs, reduce_states
 
 WORKSPACE = 1 << 22  # numbers, 32 MB, for each thread; no page of it is used before it is needed
 
@@ -93,10 +93,10 @@ class Tables:
 
 
 def base_states(cpts: CPTs) -> list[np.ndarray]:
-    """Return the state of every value: its own, or the only one of a feature without children."""
+    """Return the state of every value, which is the only one of a feature without children."""
     return [
-        np.arange(card) if children else np.zeros(card, np.int64)
-        for card, children in zip(cpts.cards.tolist(), cpts.structure.children, strict=True)
+        cpts.layout.states_of(i) if children else np.zeros(cpts.cards[i], np.int64)
+        for i, children in enumerate(cpts.structure.children)
     ]
 
 
@@ -134,23 +134,21 @@ def _add_group(
     structure = cpts.structure
     width = classes.size if classes.size <= 2 else -(-classes.size // SIZE) * SIZE
     n_states = np.array([int(state.max()) + 1 for state in states], np.int64)
-    # a state for each value, in the order of the values
-    is_own = [np.array_equal(state, np.arange(state.size)) for state in states]
     begins: dict[str, list[int]] = {"observed": [], "missing": []}
     strides: dict[str, list[int]] = {"observed": [], "missing": []}
     at = sum(part.size for part in parts)
     for i, parents in enumerate(structure.parents):
         table = cpts.layout.table(cpts.log_theta if on_logs else cpts.theta, i)
         for axis, p in enumerate(parents):
-            if not is_own[p]:
-                table = table.take(np.unique(states[p], return_index=True)[1], axis=axis)
+            if not np.array_equal(states[p], cpts.layout.states_of(p)):
+                # of the values of a state any will do
+                values = np.unique(states[p], return_index=True)[1]
+                table = table.take(cpts.layout.states_of(p)[values], axis=axis)
         observed = np.full((*table.shape[:-1], width), -np.inf if on_logs else 0.0)
         observed[..., : classes.size] = table[..., classes]
         found = {"observed": observed}
-        if not is_own[i]:
-            order = np.argsort(states[i], kind="stable")
-            starts = np.searchsorted(states[i][order], np.arange(n_states[i]))
-            found["missing"] = reduce.reduceat(observed.take(order, axis=-2), starts, axis=-2)
+        if not np.array_equal(states[i], np.arange(states[i].size)):
+            found["missing"] = reduce_states(observed, states[i], reduce)
         for kind in ("observed", "missing"):
             if kind in found:
                 begins[kind].append(at)

@@ -26,8 +26,13 @@ class PairBitSets(NamedTuple):
 
 
 @kernel
-def count_family(codes, y, weight, cards, n_classes, feature, parents, strides, out):
-    """Add rows to a family table; an empty ``weight`` means that every row counts once."""
+def count_family(
+    codes, states, y, weight, cards, n_states, n_classes, feature, parents, strides, out
+):
+    """Add rows to a family table; an empty ``weight`` means that every row counts once.
+
+    ``states`` has the codes of parents, and ``n_states`` how many there are.
+    """
     n_rows = codes.shape[1]
     own, card = codes[feature], cards[feature]
     weighted = weight.size > 0
@@ -37,8 +42,8 @@ def count_family(codes, y, weight, cards, n_classes, feature, parents, strides, 
         cell = np.int64(own[m]) * n_classes + y[m]
         known = True
         for k in range(parents.size):
-            code = np.int64(codes[parents[k], m])
-            if code >= cards[parents[k]]:
+            code = np.int64(states[parents[k], m])
+            if code >= n_states[parents[k]]:
                 known = False
                 break
             cell += code * strides[k]

@@ -155,24 +155,26 @@ def _least(numbers, first, last):
 
 
 @kernel
-def marginalize_missing(codes, rows, forest, layout, cpts, out, beyond):
+def marginalize_missing(codes, states, rows, forest, layout, cpts, tables, out, beyond):
     """Add to the log-joint of the given rows what their missing values, marginalized, contribute.
 
     The families without a missing value are in ``out`` already. ``forest.upward`` lists the
     features that matter when missing: with normalized tables one without children sums to one. Each
-    missing feature multiplies the messages of its children (over its values and the classes) by its
-    own table, sums over its values, and passes the result to its parent, or to the row where the
-    parent is observed. Rows that need numbers beyond the range of a double are marked in
-    ``beyond``, and stay in ``out`` as they were.
+    missing feature multiplies the messages of its children (over its states and the classes) by its
+    own table, one of ``tables``, sums over its states, and passes the result to its parent, or to
+    the row where the parent is observed; ``states`` has the states of observed parents. Rows that
+    need numbers beyond the range of a double are marked in ``beyond``, and stay in ``out`` as they
+    were.
     """
     n_classes = out.shape[1]
     cards = layout.cards
+    n_states = layout.n_states
     offsets = layout.offsets
     normalized = cpts.is_normalized
     starts = forest.message_start
     widest = 0
     for i in range(cards.size):
-        widest = max(widest, cards[i])
+        widest = max(widest, n_states[i])
     # one array: a product of messages in front, then the messages to parents
     sent_start = widest * n_classes
     work = np.empty(sent_start + starts[-1])
@@ -198,7 +200,7 @@ def marginalize_missing(codes, rows, forest, layout, cpts, out, beyond):
         pending = False
         for a in range(n_missing):
             i = missing[a]
-            cells = cards[i] * n_classes
+            cells = n_states[i] * n_classes
             least = most = 1.0
             # false, but not a literal: for a literal every helper would be compiled again
             started = stored = in_table = cells < 0
@@ -259,26 +261,26 @@ def marginalize_missing(codes, rows, forest, layout, cpts, out, beyond):
             if stored:
                 _release_logs(work, logs, cells, n_classes, out, row)
                 least = most = 1.0
-            low_of_sum = least * cpts.smallest[i]
+            low_of_sum = least * tables.smallest[i]
             if not normalized:
-                most *= cards[i]
+                most *= n_states[i]
                 for c in range(n_classes):
-                    out[row, c] += cpts.shifts[i]
+                    out[row, c] += tables.shifts[i]
             p = forest.parent[i]
-            base = offsets[i]
+            base = tables.offsets[i]
             first = sent_start + starts[i]
             end = first + n_classes
             to_parent = p >= 0 and codes[p, row] >= cards[p]
             if to_parent:
-                end = first + cards[p] * n_classes
+                end = first + n_states[p] * n_classes
             elif p >= 0:
-                base += codes[p, row] * cells
+                base += states[p, row] * cells
             product = cpts.theta if in_table else work
             for to in range(first, end, n_classes):
                 if n_classes == 2:
-                    _sum_pairs(cpts.theta, base, work, cells, work, to)
+                    _sum_pairs(tables.theta, base, work, cells, work, to)
                 else:
-                    _sum_values(cpts.theta, base, product, at, step, cells, n_classes, work, to)
+                    _sum_values(tables.theta, base, product, at, step, cells, n_classes, work, to)
                 base += cells
             # where the bound does not guarantee that the sums are exact, their own size has to
             if stored or low_of_sum < MIN_SUM:

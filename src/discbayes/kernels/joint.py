@@ -32,14 +32,15 @@ def incomplete_rows(codes, cards, flags):
 
 @helper
 def _find_cells(
-    codes, start, feature, offsets, parent_start, parent_index, parent_stride, n_classes, cell
-):
+    codes, states, start, feature, offsets, parent_start, parent_index, parent_stride, n_classes,
+    cell,
+):  # fmt: skip
     """Write where the classes of consecutive rows begin in the table of a feature."""
     own = codes[feature, start : start + cell.size]
     for m in range(cell.size):
         cell[m] = offsets[feature] + np.int64(own[m]) * n_classes
     for k in range(parent_start[feature], parent_start[feature + 1]):
-        parent, stride = codes[parent_index[k], start : start + cell.size], parent_stride[k]
+        parent, stride = states[parent_index[k], start : start + cell.size], parent_stride[k]
         for m in range(cell.size):
             cell[m] += parent[m] * stride
 
@@ -78,8 +79,9 @@ def _add_tables(log_prior, log_theta, cells, m, flat, at):
 
 @helper
 def _add_features(
-    codes, start, offsets, parent_start, parent_index, parent_stride, log_prior, log_theta, out
-):
+    codes, states, start, offsets, parent_start, parent_index, parent_stride, log_prior, log_theta,
+    out,
+):  # fmt: skip
     """Write the log-joint of rows of fewer than four classes.
 
     The loop over features is the outer one, so that a table stays in the cache.
@@ -91,8 +93,9 @@ def _add_features(
             out[m, c] = log_prior[c]
     for i in range(codes.shape[0]):
         _find_cells(
-            codes, start, i, offsets, parent_start, parent_index, parent_stride, n_classes, cell
-        )
+            codes, states, start, i, offsets, parent_start, parent_index, parent_stride, n_classes,
+            cell,
+        )  # fmt: skip
         if n_classes == 2:
             for m in range(n_rows):
                 out[m, 0] += log_theta[cell[m]]
@@ -106,6 +109,7 @@ def _add_features(
 @kernel
 def complete_log_joint(
     codes,
+    states,
     start,
     stop,
     offsets,
@@ -116,7 +120,7 @@ def complete_log_joint(
     log_theta,
     out,
 ):
-    """Write log P(c, x) of consecutive complete rows."""
+    """Write log P(c, x) of consecutive complete rows; ``states`` are those that children see."""
     n_features, n_rows = codes.shape[0], stop - start
     n_classes = log_prior.size
     if n_classes >= SIZE:
@@ -126,34 +130,34 @@ def complete_log_joint(
             size = min(CHUNK, n_rows - first)
             for i in range(n_features):
                 _find_cells(
-                    codes, start + first, i, offsets, parent_start, parent_index, parent_stride,
-                    n_classes, cells[i, :size],
+                    codes, states, start + first, i, offsets, parent_start, parent_index,
+                    parent_stride, n_classes, cells[i, :size],
                 )  # fmt: skip
             for m in range(size):
                 at = np.uint64((first + m) * n_classes)
                 _add_tables(log_prior, log_theta, cells, m, flat, at)
     else:
         _add_features(
-            codes, start, offsets, parent_start, parent_index, parent_stride, log_prior, log_theta,
-            out,
+            codes, states, start, offsets, parent_start, parent_index, parent_stride, log_prior,
+            log_theta, out,
         )  # fmt: skip
 
 
 @helper
-def _find_observed_cells(codes, start, feature, layout, n_classes, cell):
+def _find_observed_cells(codes, states, start, feature, layout, n_classes, cell):
     """Write where the classes of consecutive rows begin; negative where a member is missing."""
     for m in range(cell.size):
         cell[m] = layout.offsets[feature]
     for k in range(layout.parent_start[feature], layout.parent_start[feature + 1] + 1):
-        member = feature
-        stride = n_classes
-        if k < layout.parent_start[feature + 1]:
-            member = layout.parent_index[k]
-            stride = layout.parent_stride[k]
-        card = layout.cards[member]
-        if card == 1:  # nothing is missing where there is one value only
+        is_parent = k < layout.parent_start[feature + 1]
+        member = layout.parent_index[k] if is_parent else feature
+        if layout.cards[member] == 1:  # nothing is missing where there is one value only
             continue
-        here = codes[member, start : start + cell.size]
+        stride = layout.parent_stride[k] if is_parent else n_classes
+        card = layout.n_states[member] if is_parent else layout.cards[member]
+        here = states[member, start : start + cell.size]
+        if not is_parent:
+            here = codes[member, start : start + cell.size]
         for m in range(cell.size):
             code = np.int64(here[m])
             # large enough to stay negative whatever the other members add
@@ -161,8 +165,11 @@ def _find_observed_cells(codes, start, feature, layout, n_classes, cell):
 
 
 @kernel
-def observed_log_joint(codes, start, stop, layout, log_prior, log_theta, out):
-    """Write log P(c) plus the cells of families without a missing value, of consecutive rows."""
+def observed_log_joint(codes, states, start, stop, layout, log_prior, log_theta, out):
+    """Write log P(c) plus the cells of families without a missing value, of consecutive rows.
+
+    ``states`` are those that children see.
+    """
     n_rows = stop - start
     n_classes = log_prior.size
     cell = np.empty(n_rows, np.int64)
@@ -170,7 +177,7 @@ def observed_log_joint(codes, start, stop, layout, log_prior, log_theta, out):
         for c in range(n_classes):
             out[m, c] = log_prior[c]
     for i in range(codes.shape[0]):
-        _find_observed_cells(codes, start, i, layout, n_classes, cell)
+        _find_observed_cells(codes, states, start, i, layout, n_classes, cell)
         for m in range(n_rows):
             at = cell[m]
             if at < 0:

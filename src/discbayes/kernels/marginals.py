@@ -16,7 +16,7 @@ from discbayes.kernels._compile import helper, kernel
 
 @helper
 def _collect(i, codes, row, forest, layout, log_theta, sent, n_classes, received):
-    """Write the sum of the log messages of the children of feature ``i``, by value and class."""
+    """Write the sum of the log messages of the children of feature ``i``, by state and class."""
     received[:] = 0.0
     for at in range(forest.child_start[i], forest.child_start[i + 1]):
         k = forest.child_index[at]
@@ -47,23 +47,30 @@ def _send(log_theta, base, received, n_classes, sent, at):
 
 
 @helper
-def _add_distribution(log_theta, base, received, n_classes, sent, at, weight, belief):
-    """Add the distribution of a feature given one value of its parent, times the class weights."""
+def _add_distribution(
+    log_theta, base, received, state_of, n_classes, sent, at, weight, distribution
+):
+    """Add the distribution of a feature given one state of its parent, times the class weights."""
     for c in range(n_classes):
         if weight[c] > 0.0 and sent[at + c] > -np.inf:
-            for cell in range(c, received.size, n_classes):
-                belief[cell] += weight[c] * np.exp(
-                    log_theta[base + cell] + received[cell] - sent[at + c]
+            for v in range(state_of.size):
+                cell = v * n_classes + c
+                told = received[state_of[v] * n_classes + c]
+                distribution[cell] += weight[c] * np.exp(
+                    log_theta[base + cell] + told - sent[at + c]
                 )
 
 
 @helper
-def _pass_up(codes, row, forest, layout, log_theta, n_classes, missing, received, sent):
+def _pass_up(
+    codes, states, row, forest, layout, log_theta, tables, n_classes, missing, received, sent
+):
     """Pass the messages of a row up; list its missing features, parents first, and return how many.
 
-    ``received`` is what every missing feature is told of its values, ``sent`` its own message.
+    ``received`` is what every missing feature is told of its states, ``sent`` its own message.
     """
     cards = layout.cards
+    n_states = layout.n_states
     starts = forest.message_start
     n_missing = 0
     for i in forest.downward:
@@ -73,27 +80,28 @@ def _pass_up(codes, row, forest, layout, log_theta, n_classes, missing, received
     for a in range(n_missing - 1, -1, -1):
         i = missing[a]
         p = forest.parent[i]
-        cells = cards[i] * n_classes
+        cells = n_states[i] * n_classes
         first = forest.value_start[i] * n_classes
         own = received[first : first + cells]
         _collect(i, codes, row, forest, layout, log_theta, sent, n_classes, own)
-        base = layout.offsets[i]
+        base = tables.offsets[i]
         if p >= 0 and codes[p, row] >= cards[p]:
-            for u in range(cards[p]):
+            for u in range(n_states[p]):
                 at = starts[i] + u * n_classes
-                _send(log_theta, base + u * cells, own, n_classes, sent, at)
+                _send(tables.log_theta, base + u * cells, own, n_classes, sent, at)
         else:
             if p >= 0:
-                base += np.int64(codes[p, row]) * cells
-            _send(log_theta, base, own, n_classes, sent, starts[i])
+                base += np.int64(states[p, row]) * cells
+            _send(tables.log_theta, base, own, n_classes, sent, starts[i])
     return n_missing
 
 
 @kernel
-def add_log_sums(codes, rows, forest, layout, log_theta, out):
+def add_log_sums(codes, states, rows, forest, layout, log_theta, tables, out):
     """Add to the log-joint of the given rows what their missing values, marginalized, contribute.
 
-    The tables may have any range. Families without a missing value are in ``out`` already.
+    The tables may have any range: ``log_theta`` of observed features, ``tables`` of missing ones.
+    Families without a missing value are in ``out`` already. ``states`` are those that children see.
     """
     n_classes = out.shape[1]
     received = np.empty(forest.value_start[-1] * n_classes)
@@ -101,8 +109,9 @@ def add_log_sums(codes, rows, forest, layout, log_theta, out):
     missing = np.empty(forest.downward.size, np.int64)
     for row in rows:
         n_missing = _pass_up(
-            codes, row, forest, layout, log_theta, n_classes, missing, received, sent
-        )
+            codes, states, row, forest, layout, log_theta, tables, n_classes, missing, received,
+            sent,
+        )  # fmt: skip
         for a in range(n_missing):
             i = missing[a]
             p = forest.parent[i]
@@ -112,7 +121,7 @@ def add_log_sums(codes, rows, forest, layout, log_theta, out):
 
 
 @kernel
-def missing_marginals(codes, rows, forest, layout, log_theta, class_posterior, out):
+def missing_marginals(codes, states, rows, forest, layout, log_theta, tables, class_posterior, out):
     """Write the posterior of every missing feature by itself.
 
     P(x_i = v | observed values) of row ``r`` goes to ``out[r, value_start[i] + v]``.
@@ -124,37 +133,51 @@ def missing_marginals(codes, rows, forest, layout, log_theta, class_posterior, o
     values = forest.value_start
     received = np.empty(values[-1] * n_classes)
     belief = np.empty(values[-1] * n_classes)
+    widest = 0
+    for i in range(layout.cards.size):
+        widest = max(widest, layout.cards[i])
+    distribution = np.empty(widest * n_classes)
     sent = np.empty(starts[-1])
     ones = np.ones(n_classes)
     missing = np.empty(forest.downward.size, np.int64)
     for r in range(rows.size):
         row = rows[r]
         n_missing = _pass_up(
-            codes, row, forest, layout, log_theta, n_classes, missing, received, sent
-        )
+            codes, states, row, forest, layout, log_theta, tables, n_classes, missing, received,
+            sent,
+        )  # fmt: skip
         for a in range(n_missing):
             i = missing[a]
             p = forest.parent[i]
-            cells = layout.cards[i] * n_classes
+            card = layout.cards[i]
+            cells = card * n_classes
             first = values[i] * n_classes
-            own = received[first : first + cells]
-            found = belief[first : first + cells]
+            last = first + layout.n_states[i] * n_classes
+            own = received[first:last]
+            state_of = layout.state_of[values[i] : values[i] + card]
+            found = distribution[:cells]
             found[:] = 0.0
             base = layout.offsets[i]
             if p >= 0 and codes[p, row] >= layout.cards[p]:
-                for u in range(layout.cards[p]):
+                for u in range(layout.n_states[p]):
                     above = (values[p] + u) * n_classes
                     weight = belief[above : above + n_classes]
                     at = starts[i] + u * n_classes
                     _add_distribution(
-                        log_theta, base + u * cells, own, n_classes, sent, at, weight, found
-                    )
+                        log_theta, base + u * cells, own, state_of, n_classes, sent, at, weight,
+                        found,
+                    )  # fmt: skip
             else:
                 if p >= 0:
-                    base += np.int64(codes[p, row]) * cells
-                _add_distribution(log_theta, base, own, n_classes, sent, starts[i], ones, found)
-            for v in range(layout.cards[i]):
+                    base += np.int64(states[p, row]) * cells
+                _add_distribution(
+                    log_theta, base, own, state_of, n_classes, sent, starts[i], ones, found
+                )
+            belief[first:last] = 0.0
+            for v in range(card):
                 share = 0.0
+                at = first + state_of[v] * n_classes
                 for c in range(n_classes):
                     share += class_posterior[r, c] * found[v * n_classes + c]
+                    belief[at + c] += found[v * n_classes + c]
                 out[r, values[i] + v] = share

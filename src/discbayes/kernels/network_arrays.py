@@ -16,6 +16,9 @@ class LayoutArrays(NamedTuple):
 
     order: np.ndarray  # the features, parents before children
     cards: np.ndarray
+    n_states: np.ndarray  # as children see the feature
+    state_start: np.ndarray
+    state_of: np.ndarray  # the state of value v of feature i is state_of[state_start[i] + v]
     offsets: np.ndarray
     parent_start: np.ndarray
     parent_index: np.ndarray
@@ -33,12 +36,25 @@ class CPTArrays(NamedTuple):
     is_normalized: bool
 
 
+class MissingTables(NamedTuple):
+    """The tables of missing features: the own axis is by state, as those of parents are.
+
+    They are the tables of the network themselves if it has one resolution.
+    """
+
+    offsets: np.ndarray
+    log_theta: np.ndarray
+    theta: np.ndarray
+    smallest: np.ndarray
+    shifts: np.ndarray
+
+
 class ForestArrays(NamedTuple):
     """The order and the neighbors by which messages pass along a forest of features.
 
     ``upward`` lists the features that can matter when they are missing, children before parents;
     ``downward`` lists all features, parents before children. ``parent`` is −1 for a root. The
-    message of feature ``i`` to its parent starts at ``message_start[i]`` (one number for each value
+    message of feature ``i`` to its parent starts at ``message_start[i]`` (one number for each state
     of the parent and each class), its own values start at ``value_start[i]``.
     """
 

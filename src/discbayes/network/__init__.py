@@ -1,8 +1,8 @@
 """What a network is: its structure, and the numbers in its tables."""
 
-from discbayes.network.cpts import CPTs, Layout
+from discbayes.network.cpts import CPTs, Layout, reduce_states
 from discbayes.network.graph import CLASS
 from discbayes.network.normalization import normalize
 from discbayes.network.structure import Structure
 
-__all__ = ["CLASS", "CPTs", "Layout", "Structure", "normalize"]
+__all__ = ["CLASS", "CPTs", "Layout", "Structure", "normalize", "reduce_states"]

@@ -11,10 +11,14 @@ array          shape                      meaning
 ``log_joint``  (n_rows, n_classes)        log P(c, observed values)
 =============  =========================  ==================================================
 
-The table of feature ``i`` with parents ``p1 .. pk`` has the shape ``(card[p1], ..., card[pk],
-card[i], n_classes)``: the class is innermost, so that one look-up reads all classes. A feature that
-does not depend on the class has the same numbers in every class column. The same layout holds
-counts and log θ.
+The table of feature ``i`` with parents ``p1 .. pk`` has the shape ``(n_states[p1], ...,
+n_states[pk], card[i], n_classes)``: the class is innermost, so that one look-up reads all classes.
+A feature that does not depend on the class has the same numbers in every class column. The same
+layout holds counts and log θ.
+
+A feature has two resolutions where its children do not tell all of its values apart: they see the
+*state* of a value, a union of values. With one resolution a state is a value, and ``n_states`` is
+``cards``.
 """
 
 from __future__ import annotations
@@ -30,6 +34,7 @@ from discbayes._arrays import WithArrays
 from discbayes._memory import require_memory
 from discbayes._text import count_of
 from discbayes.kernels.network_arrays import LayoutArrays
+from discbayes.kernels.states import map_to_states
 from discbayes.kernels.table_rows import row_totals
 from discbayes.network.structure import Structure
 
@@ -46,7 +51,8 @@ class Layout(WithArrays):
     """Where the cells of every table are in the flat array.
 
     The cell of a row in the table of feature ``i`` for class ``c`` is ``offsets[i] + Σ
-    codes[p]·stride[p] + codes[i]·n_classes + c``, the sum over the parents ``p``.
+    state[p]·stride[p] + codes[i]·n_classes + c``, the sum over the parents ``p``. With one
+    resolution the state of a parent is its code.
 
     Parameters
     ----------
@@ -56,17 +62,25 @@ class Layout(WithArrays):
         Number of values of each feature.
     n_classes : int
         Number of classes.
+    states : tuple of ndarray of int, optional
+        For each feature the state of each of its values, as its children see it. States are
+        numbered from 0, and each of them occurs. None for one resolution, where every value is a
+        state of its own.
 
     Examples
     --------
     >>> layout = Layout(Structure(((), (0,))), np.array([2, 3]), 2)
     >>> layout.shapes, layout.offsets.tolist()
     ([(2, 2), (2, 3, 2)], [0, 4, 16])
+    >>> states = (np.array([0, 0, 1]), np.arange(3))
+    >>> Layout(Structure(((), (0,))), np.array([3, 3]), 2, states).shapes
+    [(3, 2), (2, 3, 2)]
     """
 
     structure: Structure
     cards: np.ndarray
     n_classes: int
+    states: tuple[np.ndarray, ...] | None = None
 
     def __post_init__(self) -> None:
         if len(self.cards) != self.structure.n_features:
@@ -74,6 +88,8 @@ class Layout(WithArrays):
                 f"the structure has {self.structure.n_features} features and the data"
                 f" {len(self.cards)}: they are not of the same table"
             )
+        if self.states is not None:
+            _check_states(self.states, self.cards)
 
     @classmethod
     def of_class(cls, n_classes: int) -> Layout:
@@ -99,11 +115,84 @@ class Layout(WithArrays):
     @cached_property
     def shapes(self) -> list[tuple[int, ...]]:
         """The shape of each table."""
-        cards = [int(card) for card in self.cards]
+        cards, n_states = self.cards.tolist(), self.n_states.tolist()
         return [
-            (*(cards[p] for p in group), cards[i], self.n_classes)
+            (*(n_states[p] for p in group), cards[i], self.n_classes)
             for i, group in enumerate(self.structure.parents)
         ]
+
+    @cached_property
+    def n_states(self) -> np.ndarray:
+        """The number of states of each feature, as its children see it; ``cards`` if one each."""
+        if self.states is None:
+            return self.cards
+        return np.array([state.max() + 1 for state in self.states], np.int64)
+
+    @cached_property
+    def state_start(self) -> np.ndarray:
+        """Where the values of each feature start in ``state_of``, and where the last end."""
+        return np.concatenate([[0], np.cumsum(self.cards, dtype=np.int64)]).astype(np.int64)
+
+    @cached_property
+    def state_of(self) -> np.ndarray:
+        """The states of all values of all features, one feature after the other."""
+        states = self.states or [np.arange(card) for card in self.cards]
+        return np.concatenate([*states, np.zeros(0, np.int64)]).astype(np.int64)
+
+    def states_of(self, feature: int) -> np.ndarray:
+        """Return the state of every value of a feature.
+
+        Parameters
+        ----------
+        feature : int
+            Position of the feature.
+
+        Returns
+        -------
+        ndarray of shape (card,)
+            The states; the values themselves with one resolution.
+
+        Examples
+        --------
+        >>> Layout(Structure.naive(1), np.array([3]), 2).states_of(0)
+        array([0, 1, 2])
+        """
+        return self.state_of[self.state_start[feature] : self.state_start[feature + 1]]
+
+    def parent_codes(self, codes: np.ndarray) -> np.ndarray:
+        """Return the codes that tables read of parents: the state of each value.
+
+        Parameters
+        ----------
+        codes : ndarray of shape (n_features, n_samples)
+            Codes of rows; a code of at least ``cards[i]`` is missing.
+
+        Returns
+        -------
+        ndarray of shape (n_features, n_samples)
+            The states, ``n_states[i]`` where a value is missing. With one resolution they are
+            ``codes`` itself.
+
+        Examples
+        --------
+        >>> layout = Layout(Structure.naive(1), np.array([3]), 2, (np.array([0, 0, 1]),))
+        >>> layout.parent_codes(np.array([[0, 1, 2, 3]], np.uint8))
+        array([[0, 0, 1, 2]], dtype=uint8)
+        """
+        if self.states is None:
+            return codes
+        found = np.empty(codes.shape, codes.dtype)
+        map_to_states(
+            np.ascontiguousarray(codes), self.state_start, self.state_of, self.n_states, found
+        )
+        return found
+
+    @cached_property
+    def by_state(self) -> Layout:
+        """The layout of tables in which the own axis of a feature is by state too."""
+        return (
+            self if self.states is None else Layout(self.structure, self.n_states, self.n_classes)
+        )
 
     @cached_property
     def offsets(self) -> np.ndarray:
@@ -180,7 +269,7 @@ class Layout(WithArrays):
         Returns
         -------
         LayoutArrays
-            The topological order, ``cards``, ``offsets`` and the parent arrays.
+            The topological order, ``cards``, states, ``offsets`` and the parent arrays.
 
         Examples
         --------
@@ -190,6 +279,9 @@ class Layout(WithArrays):
         return LayoutArrays(
             np.array(self.structure.order, np.int64),
             self.cards,
+            self.n_states,
+            self.state_start,
+            self.state_of,
             self.offsets,
             self.parent_start,
             self.parent_index,
@@ -272,6 +364,46 @@ class Layout(WithArrays):
         totals = np.empty(self.size)
         row_totals(flat, self.offsets, self.cards, self.n_classes, totals)
         return totals
+
+
+def reduce_states(table: np.ndarray, states: np.ndarray, reduce: np.ufunc) -> np.ndarray:
+    """Return a table whose own axis, that before the class, is by state.
+
+    Parameters
+    ----------
+    table : ndarray of shape (..., card, n_classes)
+        The table of one feature.
+    states : ndarray of shape (card,)
+        The state of each value; each state occurs.
+    reduce : ufunc
+        How the entries of values become that of a state: ``numpy.add``, for example.
+
+    Returns
+    -------
+    ndarray of shape (..., n_states, n_classes)
+        The table.
+
+    Examples
+    --------
+    >>> reduce_states(np.array([[1], [2], [4]]), np.array([0, 1, 0]), np.add).tolist()
+    [[5], [2]]
+    """
+    order = np.argsort(states, kind="stable")
+    starts = np.searchsorted(states[order], np.arange(states.max() + 1))
+    return np.asarray(reduce.reduceat(table.take(order, axis=-2), starts, axis=-2))
+
+
+def _check_states(states: tuple[np.ndarray, ...], cards: np.ndarray) -> None:
+    """Raise an error unless there is a state for each value, and each state occurs."""
+    if len(states) != len(cards):
+        raise ValueError(f"there are states of {len(states)} features, and {len(cards)} features")
+    for i, (state, card) in enumerate(zip(states, cards, strict=True)):
+        found = np.unique(state)
+        if state.shape != (card,) or not np.array_equal(found, np.arange(found.size)):
+            raise ValueError(
+                f"the states of feature {i} must be one number for each of its {card} values, from"
+                f" 0 on without a gap, not {state!r}"
+            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -416,6 +548,25 @@ class CPTs(WithArrays):
             abs(prior - 1) < NORMALIZED_TOLERANCE
             and (np.abs(totals - 1) < NORMALIZED_TOLERANCE).all()
         )
+
+    @cached_property
+    def by_state(self) -> CPTs:
+        """The network of the states: P(state of x_i | states of the parents, c).
+
+        Entries of the values of a state are summed up. It is all that a missing feature needs,
+        since its children see states only. With one resolution it is the network itself.
+        """
+        layout = self.layout
+        if layout.states is None:
+            return self
+        tables = [
+            reduce_states(self.log_table(i), layout.states_of(i), np.logaddexp).ravel()
+            for i in range(self.structure.n_features)
+        ]
+        found = CPTs(layout.by_state, self.log_prior, np.concatenate([*tables, np.zeros(0)]))
+        # sums of sums may round to the other side of the tolerance
+        vars(found)["is_normalized"] = self.is_normalized
+        return found
 
     @cached_property
     def shifts(self) -> np.ndarray:

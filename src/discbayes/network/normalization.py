@@ -92,6 +92,8 @@ def normalize(tables: CPTs, keep: str = "joint", names: Sequence[str] | None = N
         if cover is None:
             log_prior += sums
         else:
+            # a parent is seen by state, and its own table is by value
+            sums = sums.take(layout.states_of(cover), axis=axes.index(cover))
             layout.table(log_theta, cover)[...] += _along(
                 sums, axes, (*structure.parents[cover], cover, CLASS)
             )
