@@ -12,7 +12,12 @@ from typing import TYPE_CHECKING, Any
 from discbayes._version import __version__
 from discbayes.bayesnet import BayesNet
 from discbayes.classifier import BayesNetClassifier
-from discbayes.data import DataWarning, EqualFrequencyDiscretizer, MDLPDiscretizer
+from discbayes.data import (
+    DataWarning,
+    EqualFrequencyDiscretizer,
+    MDLPDiscretizer,
+    TwoResolutionDiscretizer,
+)
 from discbayes.explanations import (
     Counterfactual,
     Explanation,
@@ -99,6 +104,7 @@ __all__ = [
     "Structure",
     "SuperParent",
     "TooManyCellsError",
+    "TwoResolutionDiscretizer",
     "WeightedCCBN",
     "__version__",
     "compare",

@@ -11,7 +11,12 @@ from numba import config
 from sklearn.datasets import load_iris
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from discbayes.data import EqualFrequencyDiscretizer, MDLPDiscretizer
+from discbayes.data import (
+    EqualFrequencyDiscretizer,
+    FrameEncoder,
+    MDLPDiscretizer,
+    TwoResolutionDiscretizer,
+)
 
 NO_COMPILER = bool(config.DISABLE_JIT)
 
@@ -209,7 +214,9 @@ def test_intervals_are_closed_below():
     np.testing.assert_array_equal(discretizer.transform([row, below])[:, 3], [1, 0])
 
 
-@pytest.mark.parametrize("discretizer", [MDLPDiscretizer(), EqualFrequencyDiscretizer()])
+@pytest.mark.parametrize(
+    "discretizer", [MDLPDiscretizer(), EqualFrequencyDiscretizer(), TwoResolutionDiscretizer()]
+)
 def test_infinities_name_the_column(discretizer):
     frame = pd.DataFrame({"age": [1.0, 2.0, 3.0], "pay": [1.0, np.inf, 2.0]})
     with pytest.raises(ValueError, match=r"'pay'.*inf"):
@@ -265,12 +272,111 @@ def test_equal_frequency_refuses_odd_numbers_of_bins(n_bins):
         EqualFrequencyDiscretizer(n_bins).fit([[1.0], [2.0]])
 
 
+# Two resolutions
+
+
+def both(x, y=None, w=None, **options):
+    """The fine and the coarse cut points of one column."""
+    found = TwoResolutionDiscretizer(**options).fit(np.asarray(x)[:, None], y, w)
+    return found.cut_points_[0].tolist(), found.coarse_cut_points_[0].tolist()
+
+
+@pytest.mark.parametrize("coarse", ["mdlp", EqualFrequencyDiscretizer(8), MDLPDiscretizer()])
+def test_fine_cuts_are_quantiles_and_the_coarse_cuts(coarse):
+    rng = np.random.default_rng(7)
+    y = rng.integers(0, 3, 500)
+    x = rng.normal(size=500) + y
+    fine, found = both(x, y, coarse=coarse)
+    alone = MDLPDiscretizer() if coarse == "mdlp" else coarse
+    assert found == alone.fit(x[:, None], y).cut_points_[0].tolist()
+    quantiles = EqualFrequencyDiscretizer(32).fit(x[:, None]).cut_points_[0].tolist()
+    assert fine == sorted({*found, *quantiles})
+
+
+def test_few_values_have_an_interval_each():
+    x = [0] * 900 + [1] * 50 + [2] * 2 + [7]
+    assert both(x, coarse="equal-frequency") == ([0.5, 1.5, 4.5], [0.5])
+    assert both(x, coarse="equal-frequency", n_fine=4)[0] == [0.5, 1.5, 4.5]
+
+
+@pytest.mark.parametrize("share", [1 / 32, 0.05, 0.3, 0.9])
+def test_a_frequent_value_has_an_interval_of_its_own(share):
+    rng = np.random.default_rng(8)
+    for at in (-9.0, -0.7, 0.0, 1.3, 9.0):
+        x = np.where(np.arange(2000) < share * 2000, at, rng.normal(size=2000))
+        fine, _ = both(x, coarse=EqualFrequencyDiscretizer(8))
+        alone = np.searchsorted(fine, x, side="right") == np.searchsorted(fine, at, side="right")
+        assert (x[alone] == at).all()
+
+
+def test_a_column_without_an_informative_cut_point_keeps_two_states():
+    rng = np.random.default_rng(9)
+    x, y = rng.normal(size=201), rng.integers(0, 2, 201)
+    assert not MDLPDiscretizer().fit(x[:, None], y).cut_points_[0].size
+    fine, coarse = both(x, y)
+    assert len(fine) == 31
+    assert np.searchsorted(np.sort(x), coarse).tolist() == [100]
+    assert len(both(x, y, min_states=4)[1]) == 3
+    assert len(both(x, y, min_states=1)[1]) == 0
+    assert both(np.zeros(201), y) == ([], [])
+    assert both(np.where(x > 2, x, 0.0), y, n_fine=4)[1] != []
+
+
+def test_two_resolutions_with_weights_and_missing_values():
+    rng = np.random.default_rng(10)
+    y, w = rng.integers(0, 2, 300), rng.integers(0, 4, 300)
+    x = (rng.normal(size=300) + y).round(2)
+    x[rng.random(300) < 0.2] = np.nan
+    there = ~np.isnan(x)
+    repeated = np.repeat(x[there], w[there]), np.repeat(y[there], w[there])
+    assert both(x, y, w) == both(*repeated)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"coarse": "kmeans"}, "coarse must be"),
+        ({"coarse": TwoResolutionDiscretizer()}, "coarse must be"),
+        ({"coarse": None}, "coarse must be"),
+        ({"coarse": "mdlp", "n_fine": 0}, "n_fine must be a whole number of at least 1, got 0"),
+        ({"coarse": "mdlp", "min_states": 1.5}, "min_states must be a whole number"),
+    ],
+)
+def test_two_resolutions_refuse_other_settings(options, message):
+    with pytest.raises(ValueError, match=message):
+        both([1.0, 2.0, 3.0], [0, 1, 0], **options)
+
+
+def test_the_class_is_needed_where_the_coarse_cuts_need_it():
+    with pytest.raises(ValueError, match="requires y"):
+        both([1.0, 2.0, 3.0])
+
+
+def test_the_encoder_learns_variables_of_two_resolutions():
+    X, y = load_iris(return_X_y=True)
+    X = np.column_stack([X, np.zeros(150), y == 1])
+    encoder = FrameEncoder("two-resolution", missing="value")
+    data = encoder.fit_transform(np.where(np.arange(150)[:, None] == 3, np.nan, X), y)
+    fitted = TwoResolutionDiscretizer().fit(X[np.arange(150) != 3], y[np.arange(150) != 3])
+    for variable, fine, coarse in zip(
+        data.domain.features, fitted.cut_points_, fitted.coarse_cut_points_, strict=True
+    ):
+        assert variable.cuts == tuple(fine)
+        assert variable.coarse.cuts == tuple(coarse)
+        assert variable.missing_value
+    by_mdlp = FrameEncoder(missing="value")
+    expected = by_mdlp.fit_transform(np.where(np.arange(150)[:, None] == 3, np.nan, X), y)
+    np.testing.assert_array_equal(data.coarse.codes, expected.codes)
+
+
 @pytest.mark.skipif(
     NO_COMPILER,
     reason="scikit-learn's checks are about the interface, and slow without the compiler",
 )
 @pytest.mark.filterwarnings("ignore")
-@parametrize_with_checks([MDLPDiscretizer(), EqualFrequencyDiscretizer()])
+@parametrize_with_checks(
+    [MDLPDiscretizer(), EqualFrequencyDiscretizer(), TwoResolutionDiscretizer()]
+)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

@@ -20,7 +20,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from discbayes.data import EqualFrequencyDiscretizer, FrameEncoder
+from discbayes.data import EqualFrequencyDiscretizer, FrameEncoder, TwoResolutionDiscretizer
 from discbayes.data.row_blocks import ROWS_OF_BLOCK
 from discbayes.datasets import load_dataset
 from discbayes.streams import batches_of, is_source
@@ -150,7 +150,7 @@ def test_batches_of_pandas_frames(size, missing):
 
 
 @pytest.mark.parametrize("weights", ["whole", "broken", "ones", "some zero"])
-@pytest.mark.parametrize("discretizer", ["mdlp", "equal-frequency", None])
+@pytest.mark.parametrize("discretizer", ["mdlp", "equal-frequency", "two-resolution", None])
 def test_weights(weights, discretizer):
     frame, y = mixed_frame()
     frame = frame.drop(columns="far")
@@ -178,6 +178,8 @@ def test_options_of_columns():
             "domains": {"colour": ["blue", "red", "green", "black"]},
         },
         {"discretizer": EqualFrequencyDiscretizer(n_bins=3)},
+        {"discretizer": "two-resolution"},
+        {"discretizer": "two-resolution", "missing": "value"},
         {"domains": {"incomplete": [3, 2, 1, 0], "flag": [True, False]}},
     ):
         assert_same(in_passes(pairs(frame, y, 37), **options), in_memory(frame, y, **options))
@@ -261,7 +263,7 @@ def tables(draw):
 @given(
     tables(),
     st.sampled_from(["available", "value", "drop", "error"]),
-    st.sampled_from(["mdlp", "equal-frequency", None]),
+    st.sampled_from(["mdlp", "equal-frequency", TwoResolutionDiscretizer(n_fine=4), None]),
     st.sampled_from(["pandas", "polars"]),
 )
 def test_any_table_in_any_batches(table, missing, discretizer, library):

@@ -52,6 +52,7 @@ FRAME.loc[:400, "colour"] = None
 FRAME.loc[900:, "bought"] = "late"
 ENCODERS = {
     "cuts": FrameEncoder(),
+    "two resolutions": FrameEncoder(discretizer="two-resolution"),
     "values": FrameEncoder(discretizer=None),
     "declared": FrameEncoder(categorical=["age"], domains={"town": ["C", "B", "A", "Z"]}),
 }

@@ -125,7 +125,7 @@ def clear_cuts(n, rng):
     return x, y
 
 
-@pytest.mark.parametrize("discretizer", ["mdlp", "equal-frequency"])
+@pytest.mark.parametrize("discretizer", ["mdlp", "equal-frequency", "two-resolution"])
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_cut_points_are_within_the_bound_of_those_of_all_values(discretizer, seed):
     rng = np.random.default_rng(seed)

@@ -87,9 +87,11 @@ class BayesNetClassifier(WithOldLimits, ClassifierMixin, BaseEstimator):
         (maximizes a soft margin), "dfe" (discriminative frequency estimates), "bn-svm" and
         "ml-bn-svm" (support vector margins), or a learner such as
         ``MaximumAPosteriori("dirichlet", 0.5)``.
-    discretizer : "mdlp", "equal-frequency", None or transformer, default="mdlp"
-        How numeric columns are discretized, on the training rows only. With None their values are
-        categories.
+    discretizer : str, None or transformer, default="mdlp"
+        How numeric columns are discretized, on the training rows only: "mdlp", "equal-frequency",
+        "two-resolution" (fine intervals for the column itself, coarse ones for its children), or a
+        discretizer such as ``TwoResolutionDiscretizer("equal-frequency", n_fine=20)``. With None
+        their values are categories.
     categorical : "auto", "all" or list, default="auto"
         The numeric columns that are categories; text columns with very many values must be listed
         too.

@@ -18,6 +18,7 @@ from discbayes._settings import float_or_nan
 from discbayes.calibration import AUTO, CALIBRATIONS
 from discbayes.classifier import BayesNetClassifier
 from discbayes.cli.console import complain
+from discbayes.data.discretize import DISCRETIZERS as WORDS
 from discbayes.inference import ESTIMATE, RAISE
 from discbayes.parameters import HYBRID, PARAMETERS
 from discbayes.recipes import parse, recipe
@@ -29,7 +30,7 @@ _OTHERWISE = "- (CSV from stdin), the name of a data set, or openml:NAME"
 DATA = f"a CSV, Parquet or Arrow file, {_OTHERWISE}"
 DATA_OR_FOLDER = f"a CSV, Parquet or Arrow file, a folder of them, {_OTHERWISE}"
 MAX_WHOLE_FILE = 1 << 28  # bytes; larger files are read in batches
-DISCRETIZERS = {"mdlp": "mdlp", "equal-frequency": "equal-frequency", "none": None}
+DISCRETIZERS = {**{word: word for word in WORDS}, "none": None}
 UNCALIBRATED = "none"
 LEARNING: dict[str, Any] = {
     "recipe": None,

@@ -1,6 +1,10 @@
 """Tables, domains and codes: discretizers, and the encoder of frames and arrays."""
 
-from discbayes.data.discretize import EqualFrequencyDiscretizer, MDLPDiscretizer
+from discbayes.data.discretize import (
+    EqualFrequencyDiscretizer,
+    MDLPDiscretizer,
+    TwoResolutionDiscretizer,
+)
 from discbayes.data.domain import Domain, Encoded, Variable, code_dtype
 from discbayes.data.frame_encoder import FrameEncoder
 from discbayes.data.targets import DataWarning
@@ -12,6 +16,7 @@ __all__ = [
     "EqualFrequencyDiscretizer",
     "FrameEncoder",
     "MDLPDiscretizer",
+    "TwoResolutionDiscretizer",
     "Variable",
     "code_dtype",
 ]

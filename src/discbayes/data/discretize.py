@@ -1,12 +1,14 @@
 """Discretizers for numeric columns, as scikit-learn transformers.
 
-Both describe a column by its cut points: a number's code is how many cut points are at or below it,
-so that the intervals are half-open, ``[a, b)``.
+They describe a column by its cut points: a number's code is how many cut points are at or below it,
+so that the intervals are half-open, ``[a, b)``. `TwoResolutionDiscretizer` chooses fine cut points,
+and which of them are coarse ones.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,11 +16,20 @@ from scipy.special import xlogy
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from discbayes.data.histogram import ClassLabels, Histogram, Piece, fit_cuts, refuse_infinite
+from discbayes.data.histogram import (
+    ClassLabels,
+    CutPoints,
+    Histogram,
+    Piece,
+    fit_cuts,
+    refuse_infinite,
+)
 from discbayes.data.table import default_names
 from discbayes.data.table_reader import matrix_blocks
 from discbayes.data.targets import check_weight, classes_and_codes, label_array, weights_of_all
 from discbayes.kernels.mdlp import mdlp_cuts
+
+_SLACK = 1e-12  # share of a sum of weights by which rounding may change it
 
 
 class CutPointDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -33,19 +44,21 @@ class CutPointDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator)
 
     def find_cuts(
         self, pieces: list[Piece], names: list[str], labels: ClassLabels
-    ) -> dict[int, np.ndarray]:
+    ) -> dict[int, CutPoints]:
         """Return the cut points by column position, for columns and labels that were checked."""
         return fit_cuts(pieces, names, labels, self.cut, self.n_jobs)
 
-    def cut(self, histogram: Histogram, n_classes: int, least: float = 0.0) -> np.ndarray:
+    def cut(self, histogram: Histogram, n_classes: int, least: float = 0.0) -> CutPoints:
         """Return the cut points of one column.
 
         Intervals that weigh less than ``least`` are joined to a neighbor.
         """
+        return CutPoints(histogram.cut_points(self._joined(histogram, n_classes, least)))
+
+    def _joined(self, histogram: Histogram, n_classes: int, least: float) -> np.ndarray:
+        """Return which values begin an interval, after light intervals are joined."""
         begins = self._begins(histogram, n_classes)
-        return histogram.cut_points(
-            join_light(histogram, begins, n_classes, least) if least else begins
-        )
+        return join_light(histogram, begins, n_classes, least) if least else begins
 
     def _fit(self, X: np.ndarray, y: np.ndarray | None, sample_weight: Any) -> None:
         weight, kept = check_weight(sample_weight, X.shape[0])
@@ -55,7 +68,10 @@ class CutPointDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator)
             X, y = X[kept], None if y is None else y[kept]
         pieces = [(block, np.arange(block.positions.size)) for block in matrix_blocks(X)]
         cuts = self.find_cuts(pieces, self._column_names(), make_labels(y, weight, X.shape[0]))
-        self.cut_points_ = [cuts[position] for position in range(X.shape[1])]
+        self._store([cuts[position] for position in range(X.shape[1])])
+
+    def _store(self, cuts: list[CutPoints]) -> None:
+        self.cut_points_ = [found.cuts for found in cuts]
 
     def _column_names(self) -> list[str]:
         names = getattr(self, "feature_names_in_", None)
@@ -240,15 +256,176 @@ class EqualFrequencyDiscretizer(CutPointDiscretizer):
         return self
 
     def _begins(self, histogram: Histogram, n_classes: int) -> np.ndarray:
-        if not isinstance(self.n_bins, (int, np.integer)) or self.n_bins < 1:
-            raise ValueError(f"n_bins must be a whole number of at least 1, got {self.n_bins!r}")
-        begins = np.zeros(histogram.values.size, dtype=bool)
-        below = np.cumsum(histogram.value_weights)
-        if below.size < 2:
-            return begins
-        targets = below[-1] * np.arange(1, self.n_bins) / self.n_bins
-        begins[_nearest(below[:-1], targets) + 1] = True
+        return _begins_at_quantiles(histogram, _whole(self.n_bins, "n_bins"))
+
+
+class TwoResolutionDiscretizer(CutPointDiscretizer):
+    """Discretize into fine intervals, and join them to the coarse ones of another discretizer.
+
+    A network that learns from such a column has a table of its fine intervals, while its children
+    see the coarse interval only. So a table stays small however many parents it has, and little is
+    lost of a number.
+
+    The fine cut points are the quantiles, and the coarse ones as well. A value that weighs as much
+    as a fine interval should has an interval of its own, and so has each value of a column with no
+    more than ``n_fine`` of them. A column of two or more values always has a cut point: where the
+    coarse discretizer finds too few, quantiles are coarse cut points too.
+
+    Parameters
+    ----------
+    coarse : "mdlp", "equal-frequency", or discretizer, default="mdlp"
+        How coarse intervals are chosen.
+    n_fine : int, default=32
+        The desired number of fine intervals.
+    min_states : int, default=2
+        The number of coarse intervals below which quantiles are added to their cut points.
+    n_jobs : int or None, default=None
+        The number of threads over the columns; -1 for all cores.
+
+    Attributes
+    ----------
+    cut_points_ : list of ndarray
+        The fine cut points of each column, in rising order.
+    coarse_cut_points_ : list of ndarray
+        The coarse cut points of each column, which are some of the fine ones.
+    n_features_in_ : int
+        The number of columns seen in `fit`.
+    feature_names_in_ : ndarray of str
+        The names of the columns, where all of them are strings.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from discbayes.data import TwoResolutionDiscretizer
+    >>> X, y = load_iris(return_X_y=True)
+    >>> discretizer = TwoResolutionDiscretizer(n_fine=6).fit(X[:, 2:3], y)
+    >>> [round(float(cut), 2) for cut in discretizer.coarse_cut_points_[0]]
+    [2.45, 4.75]
+    >>> [round(float(cut), 2) for cut in discretizer.cut_points_[0]]
+    [1.45, 2.45, 4.35, 4.75, 4.85, 5.55]
+    """
+
+    coarse_cut_points_: list[np.ndarray]
+
+    def __init__(
+        self,
+        coarse: Any = "mdlp",
+        *,
+        n_fine: int = 32,
+        min_states: int = 2,
+        n_jobs: int | None = None,
+    ):
+        self.coarse = coarse
+        self.n_fine = n_fine
+        self.min_states = min_states
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> TwoResolutionDiscretizer:
+        """Find the fine and coarse cut points of every column.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Numbers. The rows in which a column is NaN are left out for that column.
+        y : array-like of shape (n_samples,), optional
+            The class of each row, if the coarse discretizer needs it.
+        sample_weight : array-like of shape (n_samples,), optional
+            The weight of each row.
+
+        Returns
+        -------
+        TwoResolutionDiscretizer
+            The discretizer, fitted.
+
+        Examples
+        --------
+        >>> from discbayes.data import EqualFrequencyDiscretizer, TwoResolutionDiscretizer
+        >>> discretizer = TwoResolutionDiscretizer(EqualFrequencyDiscretizer(2), n_fine=4)
+        >>> discretizer.fit([[1], [2], [3], [4], [5], [6], [7], [8]]).cut_points_
+        [array([2.5, 4.5, 6.5])]
+        >>> discretizer.coarse_cut_points_
+        [array([4.5])]
+        """
+        checked = validate_data(self, X, y, dtype="numeric", ensure_all_finite=False)
+        X, y = (checked, None) if y is None else checked
+        self._fit(X, y, sample_weight)
+        return self
+
+    def _store(self, cuts: list[CutPoints]) -> None:
+        super()._store(cuts)
+        self.coarse_cut_points_ = [
+            found.cuts if found.coarse is None else found.coarse for found in cuts
+        ]
+
+    def cut(self, histogram: Histogram, n_classes: int, least: float = 0.0) -> CutPoints:
+        """Return the cut points of one column.
+
+        Coarse intervals that weigh less than ``least`` are joined to a neighbor.
+        """
+        coarse = self._coarse_begins(histogram, n_classes, least)
+        fine = coarse | self._begins(histogram, n_classes)
+        return CutPoints(histogram.cut_points(fine), histogram.cut_points(coarse))
+
+    def _coarse_begins(self, histogram: Histogram, n_classes: int, least: float) -> np.ndarray:
+        begins = self._coarse()._joined(histogram, n_classes, least)
+        min_states = _whole(self.min_states, "min_states")
+        if np.count_nonzero(begins) + 1 < min_states:
+            begins = begins | _begins_at_quantiles(histogram, min_states)
         return begins
+
+    def _coarse(self) -> CutPointDiscretizer:
+        """Return the discretizer of coarse intervals."""
+        make = DISCRETIZERS.get(self.coarse) if isinstance(self.coarse, str) else None
+        coarse = self.coarse if make is None else make()
+        if not isinstance(coarse, CutPointDiscretizer) or isinstance(coarse, type(self)):
+            raise ValueError(
+                'coarse must be "mdlp", "equal-frequency", MDLPDiscretizer() or'
+                f" EqualFrequencyDiscretizer(...); got {self.coarse!r}"
+            )
+        return coarse
+
+    def _begins(self, histogram: Histogram, n_classes: int) -> np.ndarray:
+        n_fine = _whole(self.n_fine, "n_fine")
+        weights = histogram.value_weights
+        if weights.size <= n_fine:
+            begins = np.ones(weights.size, dtype=bool)
+        else:
+            begins = _begins_at_quantiles(histogram, n_fine)
+            heavy = weights * n_fine >= weights.sum() * (1 - _SLACK)
+            begins |= heavy
+            begins[1:] |= heavy[:-1]
+        begins[:1] = False
+        return begins
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = self._coarse().__sklearn_tags__().target_tags.required
+        return tags
+
+
+DISCRETIZERS: dict[str, Callable[..., CutPointDiscretizer]] = {
+    "mdlp": MDLPDiscretizer,
+    "equal-frequency": EqualFrequencyDiscretizer,
+    "two-resolution": TwoResolutionDiscretizer,
+}
+"""The discretizers that have a name as a setting."""
+
+
+def _whole(number: Any, option: str) -> int:
+    if not isinstance(number, (int, np.integer)) or number < 1:
+        raise ValueError(f"{option} must be a whole number of at least 1, got {number!r}")
+    return int(number)
+
+
+def _begins_at_quantiles(histogram: Histogram, n_bins: int) -> np.ndarray:
+    """Return which values begin an interval, if intervals are to weigh about the same."""
+    begins = np.zeros(histogram.values.size, dtype=bool)
+    below = np.cumsum(histogram.value_weights)
+    if below.size < 2:
+        return begins
+    targets = below[-1] * np.arange(1, n_bins) / n_bins
+    begins[_nearest(below[:-1], targets) + 1] = True
+    return begins
 
 
 def join_light(
@@ -303,7 +480,7 @@ def _nearest(rising: np.ndarray, targets: np.ndarray) -> np.ndarray:
     """Return the place of the number nearest to each target; of two as near, the lower one."""
     upper = np.clip(np.searchsorted(rising, targets), 0, rising.size - 1)
     lower = np.maximum(upper - 1, 0)
-    slack = 1e-12 * rising[-1]
+    slack = _SLACK * rising[-1]
     return np.where(
         targets - rising[lower] <= np.abs(rising[upper] - targets) + slack, lower, upper
     )

@@ -48,10 +48,11 @@ class FrameEncoder:
 
     Parameters
     ----------
-    discretizer : "mdlp", "equal-frequency", None or transformer, default="mdlp"
-        How numeric columns are discretized. With None their values are categories. A transformer
-        is cloned and fitted for each column on its own, and must have ``cut_points_`` or
-        ``bin_edges_`` afterwards.
+    discretizer : str, None or transformer, default="mdlp"
+        How numeric columns are discretized: "mdlp" (`MDLPDiscretizer`), "equal-frequency"
+        (`EqualFrequencyDiscretizer`) or "two-resolution" (`TwoResolutionDiscretizer`). With None
+        their values are categories. Another transformer is cloned and fitted for each column on its
+        own, and must have ``cut_points_`` or ``bin_edges_`` afterwards.
     categorical : "auto", "all", or list of names, positions or bools, default="auto"
         The numeric columns that are categories. A string column that is listed may have any number
         of values.

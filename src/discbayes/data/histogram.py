@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from discbayes.data.domain import Variable
 from discbayes.data.table import EXACT, NumericColumns, kernel_array
 from discbayes.engine import parallel_map
 from discbayes.kernels.encoding import class_histogram
@@ -208,7 +209,20 @@ class ClassLabels:
         return max(_MIN_LIMIT, _FEW_CELLS * self.y.size)
 
 
-CutRule = Callable[[Histogram, int], np.ndarray]
+@dataclass(frozen=True)
+class CutPoints:
+    """The cut points of a column, and those of them that are coarse; None for one resolution."""
+
+    cuts: np.ndarray
+    coarse: np.ndarray | None = None
+
+    def variable(self, name: str) -> Variable:
+        """Return the variable of a column of this name."""
+        coarse = None if self.coarse is None else tuple(self.coarse.tolist())
+        return Variable(name, "numeric", cuts=tuple(self.cuts.tolist()), coarse_cuts=coarse)
+
+
+CutRule = Callable[[Histogram, int], CutPoints]
 """A function of a histogram and the number of classes that returns the cut points."""
 
 
@@ -231,11 +245,11 @@ def fit_cuts(
     labels: ClassLabels,
     rule: CutRule,
     n_jobs: int | None = None,
-) -> dict[int, np.ndarray]:
+) -> dict[int, CutPoints]:
     """Return the cut points of each column of the pieces, by its position in the table."""
     tasks = [task for block, columns in pieces for task in _tasks(block, columns, labels)]
 
-    def run(task: _Task) -> dict[int, np.ndarray]:
+    def run(task: _Task) -> dict[int, CutPoints]:
         block, columns = task.block, task.columns
         if task.low_high is not None:
             histograms = _counted(block, columns, task.low_high, labels)
@@ -247,7 +261,7 @@ def fit_cuts(
             for position, histogram in zip(at, histograms, strict=True)
         }
 
-    found: dict[int, np.ndarray] = {}
+    found: dict[int, CutPoints] = {}
     work = 20 * sum(block.data.shape[0] * columns.size for block, columns in pieces)
     for cuts in parallel_map(run, tasks, n_jobs, work=work):
         found.update(cuts)

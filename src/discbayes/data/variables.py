@@ -14,14 +14,11 @@ from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
 from discbayes._text import listed
-from discbayes.data.discretize import (
-    CutPointDiscretizer,
-    EqualFrequencyDiscretizer,
-    MDLPDiscretizer,
-)
+from discbayes.data.discretize import DISCRETIZERS, CutPointDiscretizer, MDLPDiscretizer
 from discbayes.data.domain import Domain, Variable
 from discbayes.data.histogram import (
     ClassLabels,
+    CutPoints,
     Piece,
     column_ranges,
     refuse_infinite,
@@ -140,16 +137,12 @@ def _domain(name: Any, values: Sequence[Any]) -> tuple[Any, ...]:
 
 def resolve_discretizer(discretizer: Any, n_jobs: int | None) -> Any:
     """Return the transformer of the option ``discretizer``; None stays None."""
-    if isinstance(discretizer, str):
-        if discretizer == "mdlp":
-            return MDLPDiscretizer(n_jobs=n_jobs)
-        if discretizer == "equal-frequency":
-            return EqualFrequencyDiscretizer(n_jobs=n_jobs)
-    elif discretizer is None or hasattr(discretizer, "fit"):
+    if isinstance(discretizer, str) and discretizer in DISCRETIZERS:
+        return DISCRETIZERS[discretizer](n_jobs=n_jobs)
+    if discretizer is None or hasattr(discretizer, "fit"):
         return discretizer
-    raise ValueError(
-        f'discretizer must be "mdlp", "equal-frequency", None or a transformer; got {discretizer!r}'
-    )
+    words = ", ".join(f'"{word}"' for word in DISCRETIZERS)
+    raise ValueError(f"discretizer must be {words}, None or a transformer; got {discretizer!r}")
 
 
 def fit_variables(
@@ -390,15 +383,13 @@ def _cut_variables(
         cuts = discretizer.find_cuts(pieces, names, target.for_cuts())
     else:
         cuts = {
-            int(block.positions[j]): _transformer_cuts(
-                discretizer, block.column(j), names[block.positions[j]], target
+            int(block.positions[j]): CutPoints(
+                _transformer_cuts(discretizer, block.column(j), names[block.positions[j]], target)
             )
             for block, columns in pieces
             for j in columns
         }
-    return {
-        at: Variable(names[at], "numeric", cuts=tuple(found.tolist())) for at, found in cuts.items()
-    }
+    return {at: found.variable(names[at]) for at, found in cuts.items()}
 
 
 def _transformer_cuts(

@@ -201,7 +201,7 @@ class DistributionSummary(ColumnSummary):
         """Return the variable with its cut points."""
         histogram = self.distribution.histogram().recoded(class_codes)
         cuts = discretizer.cut(histogram, n_classes, self.distribution.rank_error)
-        return Variable(self.name, "numeric", cuts=tuple(cuts.tolist()))
+        return cuts.variable(self.name)
 
 
 def kind_of(part: Part) -> str:

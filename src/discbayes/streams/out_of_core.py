@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from discbayes.data.discretize import CutPointDiscretizer
+from discbayes._text import listed
+from discbayes.data.discretize import DISCRETIZERS, CutPointDiscretizer
 from discbayes.data.domain import Domain, Variable
 from discbayes.data.frame_encoder import EVERY_ROW, FrameEncoder, refuse_missing
 from discbayes.data.table import Table
@@ -165,7 +166,7 @@ def bounded_discretizer(encoder: FrameEncoder) -> CutPointDiscretizer | None:
         return discretizer
     raise TypeError(
         f"the discretizer {type(discretizer).__name__} needs all values of a column at once, which"
-        ' are not in memory here: use "mdlp" or "equal-frequency", or discretize the columns'
+        f" are not in memory here: use one of {listed(DISCRETIZERS)}, or discretize the columns"
         " beforehand"
     )
 
