@@ -258,8 +258,13 @@ def learn_structure(plan: FitPlan, data: Any, counts: Counts, context: Context) 
     context.progress.stage(
         "structure: {learner!r} on {rows} rows", learner=plan.structure, rows=data.n_samples
     )
-    structure: Structure = plan.structure.learn(data, counts, context)
-    Layout(structure, data.cards, data.n_classes).require(data.domain.names)
+    # edges are between columns at the resolution that children see
+    coarse = data.coarse
+    if coarse is not data:
+        counts = count(coarse, context.n_jobs)
+    structure: Structure = plan.structure.learn(coarse, counts, context)
+    layout = Layout.of(structure, data)
+    layout.require(data.domain.names)
     return structure
 
 
@@ -346,7 +351,7 @@ def _n_cells(plan: FitPlan, data: Rows) -> int:
     if learner.statistics_needed == "pairs":
         return pair_cells(data.domain)
     structure = read_structure(data, learner.structure, "given")
-    layout = Layout(structure, data.cards, data.n_classes)
+    layout = Layout.of(structure, data)
     layout.require(data.domain.names)
     return layout.size
 

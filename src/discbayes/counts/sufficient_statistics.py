@@ -65,7 +65,7 @@ class SufficientStatistics(Rows):
         cls, data: Rows, structure: Structure, n_jobs: int | None = None
     ) -> SufficientStatistics:
         """Count the families of a structure."""
-        layout = Layout(structure, data.cards, data.n_classes)
+        layout = Layout.of(structure, data)
         _refuse_too_many(layout.size, data.domain)
         features = cls.of_features(data, n_jobs)
         return replace(features, families=count_families(data, layout, features.counts, n_jobs))
@@ -292,7 +292,7 @@ def _grown_pairs(
 def _grown_families(
     families: FamilyCounts, domain: Domain, moves: list[np.ndarray], classes: np.ndarray
 ) -> FamilyCounts:
-    layout = Layout(families.layout.structure, domain.cards, domain.n_classes)
+    layout = Layout(families.layout.structure, domain.cards, domain.n_classes, domain.states)
     _refuse_too_many(layout.size, domain)
     cells = np.zeros(layout.size)
     for i, group in enumerate(layout.structure.parents):

@@ -9,7 +9,8 @@ twice as large or more. The result of the last step is the sum over the componen
 A plan is a list of numbers, so that all plans are one array:
 
 - the number of families, where the last step begins, and the number of cells of all messages;
-- the features of the families;
+- the table of each family: those of missing features come after all others where features have two
+  resolutions, and are the same where they have one;
 - of each step: the number of values that are summed over, of factors, and of other axes, the first
   cell of its message, and where the step before it begins; the number of values of each other axis;
   and of each factor its source and its strides, those of the other axes before that of the sum.
@@ -106,10 +107,11 @@ def _join_members(families, layout, local, joined):
 
 
 @small_helper
-def _add_tables(families, layout, n_classes, local, position, cards, factors):
+def _add_tables(families, layout, by_state, n_classes, local, position, cards, factors):
     """Make a factor of the table of each family."""
     for t in range(families.size):
         i = families[t] >> 1
+        strides = by_state.parent_stride if local[i] >= 0 else layout.parent_stride
         factors.source[t] = t
         factors.size[t] = 1.0
         if local[i] >= 0:
@@ -121,7 +123,7 @@ def _add_tables(families, layout, n_classes, local, position, cards, factors):
             if local[layout.parent_index[k]] >= 0:
                 at = position[local[layout.parent_index[k]]]
                 factors.scope[t, at] = True
-                factors.stride[t, at] = layout.parent_stride[k] // n_classes
+                factors.stride[t, at] = strides[k] // n_classes
                 factors.size[t] *= cards[at]
 
 
@@ -208,11 +210,14 @@ def _gather(factors, n_factors, taken, v, cards, met):
 
 
 @helper
-def _write_plan(plan, families, factors, cards):
-    """Write the plan of a pattern; return where it ends."""
+def _write_plan(plan, families, n_before, factors, cards):
+    """Write the plan of a pattern; return where it ends.
+
+    Tables of missing features are numbered from ``n_before`` on.
+    """
     n_factors = families.size
     for t in range(n_factors):
-        plan[HEADER + t] = families[t] >> 1
+        plan[HEADER + t] = (families[t] >> 1) + n_before * (families[t] & 1)
     at = HEADER + n_factors
     before, messages = -1, 0
     taken = np.zeros(factors.size.size, np.bool_)
@@ -244,13 +249,15 @@ def _write_plan(plan, families, factors, cards):
 
 
 @kernel
-def write_plans(family_start, all_families, layout, n_classes, max_cells, begin, starts, cells,
-                plans):  # fmt: skip
+def write_plans(family_start, all_families, layout, by_state, n_classes, max_cells, begin, starts,
+                cells, plans):  # fmt: skip
     """Write the plans of patterns from ``begin`` on while they fit; return the next pattern.
 
     Each begins at ``starts`` of its pattern in ``plans``. The cells of all products of a pattern
-    are written to ``cells``; if they are more than ``max_cells``, its plan is empty.
+    are written to ``cells``; if they are more than ``max_cells``, its plan is empty. ``by_state``
+    is the layout of the tables of missing features, if these are tables of their own.
     """
+    n_before = layout.cards.size if by_state.offsets[0] > layout.offsets[0] else 0
     local = np.full(layout.cards.size, -1, np.int64)
     members = np.empty(layout.cards.size, np.int64)
     at = 0
@@ -265,7 +272,7 @@ def write_plans(family_start, all_families, layout, n_classes, max_cells, begin,
         joined = np.zeros((n, n), np.bool_)
         _join_members(families, layout, local, joined)
         position = np.empty(n, np.int64)
-        local_cards = layout.cards[members[:n]]
+        local_cards = by_state.cards[members[:n]]
         cells[p], widest = _choose_order(joined, local_cards, position)
         # a message for each feature, and at most one more for each factor that is taken in
         n_results = 2 * n + families.size
@@ -285,8 +292,8 @@ def write_plans(family_start, all_families, layout, n_classes, max_cells, begin,
                 np.zeros(n_factors),
                 np.zeros(n_factors, np.int64),
             )
-            _add_tables(families, layout, n_classes, local, position, cards, factors)
-            at += _write_plan(plans[at:], families, factors, cards)
+            _add_tables(families, layout, by_state, n_classes, local, position, cards, factors)
+            at += _write_plan(plans[at:], families, n_before, factors, cards)
         starts[p + 1] = at
         for v in range(n):
             local[members[v]] = -1

@@ -133,15 +133,17 @@ def _find_or_add(table, hashed, first, length, starts, numbers, n_known):
 
 
 @small_helper
-def _base(codes, row, i, layout, n_classes, missing):
+def _base(codes, parent_codes, row, i, layout, by_state, n_classes, missing):
     """Return the first cell, without the class, of a table that agrees with a row."""
-    base = layout.offsets[i]
-    if not missing[i]:
+    if missing[i]:
+        base, strides = by_state.offsets[i], by_state.parent_stride
+    else:
+        base, strides = layout.offsets[i], layout.parent_stride
         base += np.int64(codes[i, row]) * n_classes
     for k in range(layout.parent_start[i], layout.parent_start[i + 1]):
         parent = layout.parent_index[k]
         if not missing[parent]:
-            base += np.int64(codes[parent, row]) * layout.parent_stride[k]
+            base += np.int64(parent_codes[parent, row]) * strides[k]
     return base // n_classes
 
 
@@ -155,11 +157,12 @@ def _hash_table(n_items):
 
 
 @kernel
-def find_components(codes, rows, layout, n_classes, every, lists):
+def find_components(codes, parent_codes, rows, layout, by_state, n_classes, every, lists):
     """List the components of the given rows, with ``every`` those that sum to one as well.
 
-    The arrays of ``lists`` are as long as they can become; ``counts`` tells how much of them is
-    used.
+    ``by_state`` is the layout of the tables of missing features, whose own values are states: the
+    same as ``layout`` if there is one resolution. The arrays of ``lists`` are as long as they can
+    become; ``counts`` tells how much of them is used.
     """
     n_features = codes.shape[0]
     missing = np.empty(n_features, np.bool_)
@@ -184,7 +187,7 @@ def find_components(codes, rows, layout, n_classes, every, lists):
             i = head[roots[component]]
             while i >= 0:
                 family = 2 * i + missing[i]
-                base = _base(codes, rows[m], i, layout, n_classes, missing)
+                base = _base(codes, parent_codes, rows[m], i, layout, by_state, n_classes, missing)
                 lists.families[first_family + length] = family
                 lists.bases[first_base + 1 + length] = base
                 pattern_hash, cell_hash = _mixed(pattern_hash, family), _mixed(cell_hash, base)

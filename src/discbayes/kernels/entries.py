@@ -28,23 +28,25 @@ def padded_width(n_classes: int) -> int:
 
 
 @small_helper
-def _cell(codes, m, feature, parent_start, parent_index, parent_stride):
+def _cell(codes, parent_codes, m, feature, parent_start, parent_index, parent_stride):
     """Return the cell of a row in the table of a feature, without the class."""
     cell = np.int64(codes[feature, m])
     for k in range(parent_start[feature], parent_start[feature + 1]):
-        cell += codes[parent_index[k], m] * parent_stride[k]
+        cell += parent_codes[parent_index[k], m] * parent_stride[k]
     return cell
 
 
 @kernel
-def find_usual(codes, parent_start, parent_index, parent_stride, offsets, usual, lengths):
+def find_usual(
+    codes, parent_codes, parent_start, parent_index, parent_stride, offsets, usual, lengths
+):
     """Find the most frequent cell of each feature, and the number of others in each row."""
     n_features, n_rows = codes.shape
     cells = np.empty(n_rows, np.int64)
     for i in range(n_features):
         counts = np.zeros(offsets[i + 1] - offsets[i], np.int64)
         for m in range(n_rows):
-            cells[m] = _cell(codes, m, i, parent_start, parent_index, parent_stride)
+            cells[m] = _cell(codes, parent_codes, m, i, parent_start, parent_index, parent_stride)
             counts[cells[m]] += 1
         most = np.argmax(counts) if counts.size else 0
         usual[i] = offsets[i] + most
@@ -53,14 +55,15 @@ def find_usual(codes, parent_start, parent_index, parent_stride, offsets, usual,
 
 
 @kernel
-def list_entries(codes, parent_start, parent_index, parent_stride, offsets, usual, starts, ends,
-                 entries):  # fmt: skip
+def list_entries(codes, parent_codes, parent_start, parent_index, parent_stride, offsets, usual,
+                 starts, ends, entries):  # fmt: skip
     """List the cells of each row that are not the usual ones, from the start of its list."""
     for m in range(codes.shape[1]):
         at, end = starts[m], ends[m]
         i = 0
         while at < end:
-            cell = offsets[i] + _cell(codes, m, i, parent_start, parent_index, parent_stride)
+            cell = offsets[i]
+            cell += _cell(codes, parent_codes, m, i, parent_start, parent_index, parent_stride)
             entries[at] = cell
             at += cell != usual[i]  # without a branch: a usual cell is overwritten by the next
             i += 1
@@ -150,6 +153,29 @@ def hand_back(entries, starts, first, residual, total, out):
             for k in range(begin, end):
                 at = np.uint64(entries[k]) * wide + c
                 store(plus(left, load(out, at)), out, at)
+
+
+@kernel
+def add_own(entries, starts, first, y, base, table, out):
+    """Add to the log-joint of consecutive rows, in their own class only, from row ``first`` on."""
+    width = out.shape[1]
+    for m in range(out.shape[0]):
+        c = y[first + m]
+        value = base[c]
+        for k in range(starts[first + m], starts[first + m + 1]):
+            value += table[np.int64(entries[k]) * width + c]
+        out[m, c] += value
+
+
+@kernel
+def hand_back_own(entries, starts, first, y, residual, total, out):
+    """Add the gradient of each row with respect to its own class to the entries of ``add_own``."""
+    width = residual.shape[1]
+    for m in range(residual.shape[0]):
+        c = y[first + m]
+        total[c] += residual[m, c]
+        for k in range(starts[first + m], starts[first + m + 1]):
+            out[np.int64(entries[k]) * width + c] += residual[m, c]
 
 
 @kernel

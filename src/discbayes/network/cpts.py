@@ -27,6 +27,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -90,6 +91,31 @@ class Layout(WithArrays):
             )
         if self.states is not None:
             _check_states(self.states, self.cards)
+
+    @classmethod
+    def of(cls, structure: Structure, data: Any) -> Layout:
+        """Return the layout of the tables of a structure over some rows.
+
+        Parameters
+        ----------
+        structure : Structure
+            The parents of each feature.
+        data : Rows
+            The rows, whose domain tells values and states.
+
+        Returns
+        -------
+        Layout
+            The layout.
+
+        Examples
+        --------
+        >>> from discbayes.data import FrameEncoder
+        >>> data = FrameEncoder().fit_transform([["red"], ["blue"], ["red"]], [1, 0, 1])
+        >>> Layout.of(Structure.naive(1), data).shapes
+        [(2, 2)]
+        """
+        return cls(structure, data.cards, data.n_classes, data.domain.states)
 
     @classmethod
     def of_class(cls, n_classes: int) -> Layout:

@@ -10,6 +10,8 @@ cl         ``MaximumConditionalLikelihood``  maximizes Σ log P(y | x), starting
 ccbn-d     ``DiscriminativeCCBN``            as ``cl`` over tables that are not normalized
 ccbn-e     ``ExtendedCCBN``                  as ``cl`` over normalized tables, as in Z17
 ccbn-w     ``WeightedCCBN``                  as ``cl`` over weights on generative log θ
+hierarchy  ``HierarchicalSmoothing``         relative frequencies that back off to fewer parents
+levels     ``LevelWeightedCCBN``             as ``cl`` over weights on the levels of ``hierarchy``
 mm         ``MaxMargin``                     maximizes a soft margin
 dfe        ``DFE``                           frequencies, each row weighted by 1 − P(y | x)
 bn-svm     ``BNSVM``                         a support vector machine over the cells
@@ -32,6 +34,8 @@ from discbayes.parameters.conditional import (
 )
 from discbayes.parameters.dfe import DFE
 from discbayes.parameters.generative import MaximumAPosteriori, MaximumLikelihood
+from discbayes.parameters.hierarchical import HierarchicalSmoothing
+from discbayes.parameters.level_weights import LevelWeightedCCBN
 from discbayes.parameters.max_margin import MaxMargin
 from discbayes.parameters.svm import BNSVM, MLBNSVM
 
@@ -60,6 +64,8 @@ PARAMETERS: dict[str, Callable[[], ParameterLearner]] = {
     "ccbn-d": DiscriminativeCCBN,
     "ccbn-e": ExtendedCCBN,
     "ccbn-w": WeightedCCBN,
+    "hierarchy": HierarchicalSmoothing,
+    "levels": LevelWeightedCCBN,
     "mm": MaxMargin,
     "dfe": DFE,
     "bn-svm": BNSVM,
@@ -74,6 +80,8 @@ __all__ = [
     "PARAMETERS",
     "DiscriminativeCCBN",
     "ExtendedCCBN",
+    "HierarchicalSmoothing",
+    "LevelWeightedCCBN",
     "MaxMargin",
     "MaximumAPosteriori",
     "MaximumConditionalLikelihood",

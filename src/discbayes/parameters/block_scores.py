@@ -33,12 +33,15 @@ MAX_SMALL = np.iinfo(np.uint16).max  # cells, whose numbers fit in two bytes
 class PaddedValues(NamedTuple):
     """Values as the kernels read them: as differences from the usual cells.
 
-    The values of components come after those of the cells.
+    The values of components come after those of the cells. ``own_base`` and ``own_table`` are what
+    a row adds in its own class.
     """
 
     base: np.ndarray
     table: np.ndarray
     sums: TableMarginals | None
+    own_base: np.ndarray | None = None
+    own_table: np.ndarray | None = None
 
 
 class BlockScores:
@@ -53,13 +56,20 @@ class BlockScores:
     normalized : bool
         Whether the tables will be normalized: then missing values without observed descendants
         sum to one and are left out.
+    leave_one_out : bool, default=False
+        Whether values come twice: behind those of the tables are what a row adds to its cells in its
+        own class.
     """
 
-    def __init__(self, data: Encoded, layout: Layout, normalized: bool):
+    def __init__(
+        self, data: Encoded, layout: Layout, normalized: bool, leave_one_out: bool = False
+    ):
         self.layout, self.normalized = layout, normalized
+        self._leave_one_out = leave_one_out
         self._padded, self._inside = _pad(layout, bool(data.n_missing.any()))
         self._components = self._find_components(data)
-        self._usual, lengths = self._find_usual(data.codes)
+        parent_codes = self._padded.parent_codes(data.codes)
+        self._usual, lengths = self._find_usual(data.codes, parent_codes)
         n_sums = np.zeros_like(lengths)
         if self._components is not None:
             n_sums = np.diff(self._components.row_start)
@@ -73,8 +83,12 @@ class BlockScores:
         is_small = self._n_cells + self._n_sums < MAX_SMALL
         self._entries = np.empty(int(self._starts[-1]), np.uint16 if is_small else np.uint32)
         codes = np.take(data.codes, order, axis=1)
+        is_same = parent_codes is data.codes  # with one resolution
+        parent_codes = codes if is_same else np.take(parent_codes, order, axis=1)
         ends = self._starts[1:] - n_sums[order]
-        entries.list_entries(codes, *self._families, self._usual, self._starts, ends, self._entries)
+        entries.list_entries(
+            codes, parent_codes, *self._families, self._usual, self._starts, ends, self._entries
+        )
         if self._components is not None:
             entries.append_entries(
                 self._components.row_start, self._components.cells, order, self._n_cells, ends,
@@ -88,10 +102,12 @@ class BlockScores:
         found = ComponentSums(data.codes, self.layout, self.normalized, list(data.domain.names))
         return found if found.n_cells else None
 
-    def _find_usual(self, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _find_usual(
+        self, codes: np.ndarray, parent_codes: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return the most frequent cell of each feature, and the number of others in each row."""
         usual, lengths = np.empty(codes.shape[0], np.int64), np.zeros(codes.shape[1], np.int64)
-        entries.find_usual(codes, *self._families, usual, lengths)
+        entries.find_usual(codes, parent_codes, *self._families, usual, lengths)
         return usual, lengths
 
     @property
@@ -177,20 +193,30 @@ class BlockScores:
 
     def padded(self, numbers: Numbers, n_jobs: int | None = None) -> PaddedValues:
         """Prepare the values of tables for ``forward`` and ``pull_back``."""
-        layout, width = self._padded, self._width
-        cells = numbers.cells
-        if self._inside is not None:
-            cells = np.zeros(layout.size)
-            cells[self._inside] = numbers.cells
-        base, table = np.zeros(width), np.zeros((self._n_cells + self._n_sums) * width)
-        entries.differences(
-            cells, numbers.prior, layout.offsets, self._usual, layout.n_classes, width, base, table
-        )
+        cells, own = np.split(numbers.cells, [self.layout.size])
+        base, table = self._differences(numbers.prior, cells)
         sums = None
         if self._components is not None:
-            out = table[self._n_cells * width :].reshape(-1, width)
-            sums = self._components.log_sums(numbers.cells, out, n_jobs)
-        return PaddedValues(base, table, sums)
+            out = table[self._n_cells * self._width :].reshape(-1, self._width)
+            sums = self._components.log_sums(cells, out, n_jobs)
+        if not self._leave_one_out:
+            return PaddedValues(base, table, sums)
+        # families with a missing value are read with the row itself in the counts
+        no_prior = np.zeros(self.layout.n_classes)
+        return PaddedValues(base, table, sums, *self._differences(no_prior, own))
+
+    def _differences(self, prior: np.ndarray, cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the sum over usual cells, and the difference of each cell from the usual one."""
+        layout, width = self._padded, self._width
+        if self._inside is not None:
+            inside = cells
+            cells = np.zeros(layout.size)
+            cells[self._inside] = inside
+        base, table = np.zeros(width), np.zeros((self._n_cells + self._n_sums) * width)
+        entries.differences(
+            cells, prior, layout.offsets, self._usual, layout.n_classes, width, base, table
+        )
+        return base, table
 
     @property
     def _n_cells(self) -> int:
@@ -207,29 +233,52 @@ class BlockScores:
 
         It is that of the differences and, where values are marginalized, of the components.
         """
-        n_values = (self._n_cells + self._n_sums) * self._width
-        return Numbers(np.zeros(self.layout.n_classes), np.zeros(n_values))
+        n_classes, n_values = self.layout.n_classes, self._n_values
+        if self._leave_one_out:  # the same again for own classes, their sums over rows first
+            return Numbers(np.zeros(n_classes), np.zeros(n_values + n_classes + n_values))
+        return Numbers(np.zeros(n_classes), np.zeros(n_values))
+
+    @property
+    def _n_values(self) -> int:
+        """The number of values of all cells and components."""
+        return (self._n_cells + self._n_sums) * self._width
+
+    def _split(self, gradient: Numbers) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the gradient of the values, and of own classes: the sums, then the values."""
+        bounds = (self._n_values, self._n_values + self.layout.n_classes)
+        values, own_total, own_values = np.split(gradient.cells, bounds)
+        return values, own_total, own_values
 
     def stripped(
         self, ready: PaddedValues, gradient: Numbers, n_jobs: int | None = None
     ) -> Numbers:
         """Return the gradient with respect to the tables, from the sums of ``pull_back``."""
+        values, own_total, own_values = self._split(gradient)
+        cells = self._completed(gradient.prior, values)
+        if self._components is not None and ready.sums is not None:
+            residual = values[self._n_cells * self._width :].reshape(-1, self._width)
+            self._components.add_expected_counts(ready.sums, residual, cells, n_jobs)
+        if self._leave_one_out:
+            cells = np.concatenate([cells, self._completed(own_total, own_values)])
+        return Numbers(gradient.prior, cells)
+
+    def _completed(self, total: np.ndarray, sums: np.ndarray) -> np.ndarray:
+        """Return the gradient of every cell of the tables from that of the differences."""
         layout, cells = self._padded, np.zeros(self._padded.size)
         entries.complete(
-            gradient.cells, gradient.prior, layout.offsets, self._usual, layout.n_classes,
-            self._width, cells,
-        )  # fmt: skip
-        if self._inside is not None:
-            cells = cells[self._inside]
-        if self._components is not None and ready.sums is not None:
-            residual = gradient.cells[self._n_cells * self._width :].reshape(-1, self._width)
-            self._components.add_expected_counts(ready.sums, residual, cells, n_jobs)
-        return Numbers(gradient.prior, cells)
+            sums, total, layout.offsets, self._usual, layout.n_classes, self._width, cells
+        )
+        return cells if self._inside is None else cells[self._inside]
 
     def forward(self, ready: PaddedValues, chunk: slice) -> np.ndarray:
         """Compute the log-joint of the rows of a chunk."""
         wide = np.empty((chunk.stop - chunk.start, self._width))
         entries.add_up(self._entries, self._starts, chunk.start, ready.base, ready.table, wide)
+        if ready.own_table is not None:
+            entries.add_own(
+                self._entries, self._starts, chunk.start, self.y, ready.own_base, ready.own_table,
+                wide,
+            )  # fmt: skip
         return np.ascontiguousarray(wide[:, : self.layout.n_classes])
 
     def least(self, prior: np.ndarray, cells: np.ndarray, chunk: slice) -> np.ndarray:
@@ -254,6 +303,11 @@ class BlockScores:
         if self._width > residual.shape[1]:
             wide = np.pad(residual, ((0, 0), (0, self._width - residual.shape[1])))
         entries.hand_back(self._entries, self._starts, chunk.start, wide, into.prior, into.cells)
+        if self._leave_one_out:
+            _, total, own = self._split(into)
+            entries.hand_back_own(
+                self._entries, self._starts, chunk.start, self.y, wide, total, own
+            )
 
     def add_likelihood(self, ready: PaddedValues, chunk: slice, into: Numbers) -> float:
         """Return Σ weight · log P(y | x) of a chunk, and add its gradient, in one pass.
@@ -261,6 +315,13 @@ class BlockScores:
         A log-joint that is not finite gives a value that is not finite either, and a gradient that
         must not be used.
         """
+        if self._leave_one_out:
+            values, total, own = self._split(into)
+            return float(likelihood_entries.add_own_likelihood(
+                self._entries, self._starts, chunk.start, chunk.stop, self.y, self.weight,
+                ready.base, ready.table, ready.own_base, ready.own_table, into.prior, values,
+                total, own,
+            ))  # fmt: skip
         return float(likelihood_entries.add_likelihood(
             self._entries, self._starts, chunk.start, chunk.stop, self.y, self.weight, ready.base,
             ready.table, into.prior, into.cells,
@@ -293,7 +354,11 @@ def _pad(layout: Layout, needed: bool) -> tuple[Layout, np.ndarray | None]:
     """
     if not needed:
         return layout, None
-    padded = Layout(layout.structure, layout.cards + 1, layout.n_classes)
+    states = None
+    if layout.states is not None:
+        pairs = zip(layout.states, layout.n_states, strict=True)
+        states = tuple(np.append(state, n_states) for state, n_states in pairs)
+    padded = Layout(layout.structure, layout.cards + 1, layout.n_classes, states)
     places = np.arange(padded.size)
     parts = [
         padded.table(places, i)[tuple(slice(0, size) for size in shape)].ravel()

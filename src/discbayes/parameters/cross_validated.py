@@ -74,7 +74,7 @@ class CrossValidatedLearner(SharedSettings):
 
     def _require_memory(self, data: Rows, structure: Structure) -> None:
         """Raise an error if the tables do not fit in memory, before anything is counted."""
-        Layout(structure, data.cards, data.n_classes).require(data.domain.names, self.cell_bytes)
+        Layout.of(structure, data).require(data.domain.names, self.cell_bytes)
 
     def _folds(self, data: Rows, context: Context) -> list[Fold]:
         """Return folds of the rows, without those that have no training or no held-out rows."""

@@ -17,6 +17,7 @@ from discbayes.data.row_blocks import in_blocks
 from discbayes.data.rows import Rows
 from discbayes.engine import Context
 from discbayes.kernels.frequency_passes import Pseudocounts, frequency_pass
+from discbayes.kernels.network_arrays import LayoutArrays
 from discbayes.network import CPTs, Layout, Structure
 from discbayes.parameters.generative import MaximumAPosteriori
 
@@ -110,7 +111,7 @@ class DFE(BaseEstimator):
         array([0.43, 0.57])
         """
         self._check()
-        layout = Layout(structure, data.cards, data.n_classes)
+        layout = Layout.of(structure, data)
         smoothing = MaximumAPosteriori(self.prior, self.strength)
         virtual = FamilyCounts(
             layout,
@@ -136,15 +137,16 @@ class DFE(BaseEstimator):
         totals = layout.row_totals(smoothed.cells)
         at_once = self._factors_at_once(smoothed, totals, weight)
         rows = data.in_memory("DFE(shuffle=True)") if self.shuffle else in_blocks(data)
+        arrays = _parents_behind(layout)
         for k in range(self.passes):
             seen = 0.0
             for block in rows.blocks():
                 order = np.arange(block.n_samples)
                 seen += frequency_pass(
-                    np.ascontiguousarray(block.codes.T),
+                    _with_parents(block.codes, layout),
                     context.rng.permutation(order) if self.shuffle else order,
                     kernel_classes(block), kernel_weight(block), np.flatnonzero(depends),
-                    np.flatnonzero(~depends), layout.arrays(), at_once,
+                    np.flatnonzero(~depends), arrays, at_once,
                     Pseudocounts(smoothed.class_count, smoothed.cells, totals),
                 )  # fmt: skip
             context.record(most=self.passes, iteration=k + 1, score=float(seen))
@@ -168,3 +170,20 @@ class DFE(BaseEstimator):
             )
         if not isinstance(self.shuffle, (bool, np.bool_)):
             raise ValueError(f"shuffle={self.shuffle!r} must be True or False")
+
+
+def _with_parents(codes: np.ndarray, layout: Layout) -> np.ndarray:
+    """Return rows of codes; with two resolutions, with the states of all features behind them."""
+    states = layout.parent_codes(codes)
+    return np.ascontiguousarray((codes if states is codes else np.concatenate([codes, states])).T)
+
+
+def _parents_behind(layout: Layout) -> LayoutArrays:
+    """Return the arrays of a layout for such rows: parents are read behind the features."""
+    arrays = layout.arrays()
+    if layout.states is None:
+        return arrays
+    return arrays._replace(
+        cards=np.concatenate([layout.cards, layout.n_states]),
+        parent_index=arrays.parent_index + layout.cards.size,
+    )

@@ -83,7 +83,7 @@ class _Frequency(GapsIsMissing, BaseEstimator):
             The conditional probability tables.
         """
         self._check()
-        layout = Layout(structure, data.cards, data.n_classes)
+        layout = Layout.of(structure, data)
         families = count_families(data, layout, counts, context.n_jobs)
         if self.missing == "em" and data.n_missing.any():
             who = f'{type(self).__name__}(missing="em")'

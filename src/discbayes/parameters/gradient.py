@@ -162,7 +162,7 @@ class GradientLearner(CrossValidatedLearner):
         n_jobs: int | None,
     ) -> Fit:
         """Return the problem to maximize, and its start."""
-        layout = Layout(structure, data.cards, data.n_classes)
+        layout = Layout.of(structure, data)
         families = count_families(data, layout, counts, n_jobs)
         learner = self._generative()
         counting = (

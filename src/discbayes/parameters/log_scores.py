@@ -32,13 +32,25 @@ class LogScores:
         Whether the tables will be normalized.
     n_jobs : int, optional
         The number of threads.
+    leave_one_out : bool, default=False
+        Whether values come twice, as in ``BlockScores``.
     """
 
-    def __init__(self, data: Rows, layout: Layout, normalized: bool, n_jobs: int | None = None):
+    def __init__(
+        self,
+        data: Rows,
+        layout: Layout,
+        normalized: bool,
+        n_jobs: int | None = None,
+        leave_one_out: bool = False,
+    ):
         self.layout, self.normalized = layout, normalized
         rows = in_blocks(data)
         self.complete = not rows.n_missing.any()
-        self._kept = rows.keep(partial(_prepare, layout=layout, normalized=normalized), n_jobs)
+        prepare = partial(
+            _prepare, layout=layout, normalized=normalized, leave_one_out=leave_one_out
+        )
+        self._kept = rows.keep(prepare, n_jobs)
         totals: _Totals = self.sum(_totals, (), n_jobs)
         self.total_weight, self.class_weights = totals.total_weight, totals.class_weights
         self.work, self.n_pairs = totals.work, totals.n_pairs
@@ -67,8 +79,8 @@ class _Totals(NamedTuple):
     n_pairs: float
 
 
-def _prepare(data: Encoded, layout: Layout, normalized: bool) -> BlockScores:
-    return BlockScores(distinct_rows(data), layout, normalized)
+def _prepare(data: Encoded, layout: Layout, normalized: bool, leave_one_out: bool) -> BlockScores:
+    return BlockScores(distinct_rows(data), layout, normalized, leave_one_out)
 
 
 def _totals(block: BlockScores, n_jobs: int | None) -> _Totals:

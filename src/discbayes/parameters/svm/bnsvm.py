@@ -90,7 +90,7 @@ class BNSVM(MarginLearner):
         structure: Structure,
         n_jobs: int | None,
     ) -> MarginFit:
-        layout = Layout(structure, data.cards, data.n_classes)
+        layout = Layout.of(structure, data)
         families = count_families(data, layout, counts, n_jobs)
         parameterization = Direct(layout, np.ones(layout.size, bool), zero_tables(layout))
         center = np.zeros(parameterization.size)

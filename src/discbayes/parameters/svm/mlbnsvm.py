@@ -213,7 +213,7 @@ class MLBNSVM(MarginLearner):
         structure: Structure,
         n_jobs: int | None,
     ) -> MarginFit:
-        layout = Layout(structure, data.cards, data.n_classes)
+        layout = Layout.of(structure, data)
         families = count_families(data, layout, counts, n_jobs)
         weights = likelihood_counts(families, self.alpha)
         parameterization = self._parameterization(layout)

@@ -1,0 +1,147 @@
+"""Normalized tables from weighted levels of a back-off chain, and the gradient of the weights.
+
+The table of a feature is a softmax, over its values, of Σ weight·level + free cells. A level is
+known for the values of the first parents only, so that it has fewer lines than the table: the line
+of parents' values ``u`` reads line ``u // rest`` of the level. All classes of all values of a line
+are next to each other, and most loops run over a whole line.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from discbayes.kernels._compile import helper, kernel
+from discbayes.kernels.exponential import exp_in_place
+
+
+class LevelArrays(NamedTuple):
+    """Levels of all features, one after the other, and where their numbers are."""
+
+    offsets: np.ndarray  # the first cell of each table of the network
+    cards: np.ndarray
+    first: np.ndarray  # the first level of each feature
+    begin: np.ndarray  # the first number of each level
+    rest: np.ndarray  # lines of the table that read the same line of the level
+    values: np.ndarray  # the levels: log p, and logarithms of the ratios to the level below
+    left_out: np.ndarray  # what is added where the row that reads a cell is left out of the counts
+    free_start: np.ndarray  # the first free cell of each feature
+    state_start: np.ndarray
+    state_of: np.ndarray  # the state of each value, to which a free cell belongs
+    n_states: np.ndarray
+
+
+@helper
+def _add_level(weight, level, out):
+    for k in range(out.size):
+        out[k] += weight * level[k]
+
+
+@helper
+def _to_probabilities(log_theta, power, out):
+    """Write the exponentials of a line of numbers that are at most zero."""
+    for k in range(out.size):
+        out[k] = log_theta[k]
+    exp_in_place(out, power)
+
+
+@kernel
+def weighted_tables(weights, free, levels, n_classes, features, log_theta, own):
+    """Compute the tables of some features, and ``own``: what leaving a row out adds to them."""
+    first_feature, last_feature = features
+    widest = 0
+    for i in range(first_feature, last_feature):
+        widest = max(widest, levels.cards[i] * n_classes)
+    scratch, power = np.empty(widest), np.empty(widest)
+    top, total = np.empty(n_classes), np.empty(n_classes)
+    for i in range(first_feature, last_feature):
+        card = levels.cards[i]
+        size = card * n_classes
+        n_lines = (levels.offsets[i + 1] - levels.offsets[i]) // size
+        for u in range(n_lines):
+            begin = levels.offsets[i] + u * size
+            line, own_line = log_theta[begin : begin + size], own[begin : begin + size]
+            line[:] = 0.0
+            own_line[:] = 0.0
+            for j in range(levels.first[i], levels.first[i + 1]):
+                at = levels.begin[j] + u // levels.rest[j] * size
+                _add_level(weights[j], levels.values[at : at + size], line)
+                _add_level(weights[j], levels.left_out[at : at + size], own_line)
+            if free.size > 0:
+                at = levels.free_start[i] + u * levels.n_states[i] * n_classes
+                for x in range(card):
+                    state = levels.state_of[levels.state_start[i] + x]
+                    cell = at + state * n_classes
+                    _add_level(
+                        1.0, free[cell : cell + n_classes], line[x * n_classes :][:n_classes]
+                    )
+            _normalize(line, card, n_classes, top, total, scratch[:size], power[:size])
+
+
+@helper
+def _normalize(line, card, n_classes, top, total, scratch, power):
+    """Subtract from each class column the logarithm of the sum of its exponentials."""
+    for c in range(n_classes):
+        top[c] = line[c]
+        total[c] = 0.0
+    for x in range(1, card):
+        for c in range(n_classes):
+            number = line[x * n_classes + c]
+            top[c] = number if number > top[c] else top[c]
+    for x in range(card):
+        for c in range(n_classes):
+            scratch[x * n_classes + c] = line[x * n_classes + c] - top[c]
+    exp_in_place(scratch, power)
+    for x in range(card):
+        for c in range(n_classes):
+            total[c] += scratch[x * n_classes + c]
+    for c in range(n_classes):
+        top[c] += np.log(total[c])
+    for x in range(card):
+        for c in range(n_classes):
+            line[x * n_classes + c] -= top[c]
+
+
+@kernel
+def weight_gradient(log_theta, gradient, own_gradient, levels, n_classes, features, weights, free):
+    """Compute the gradient of weights and free cells from that of the tables and of ``own``.
+
+    A change of one number of a line changes the normalizing sum, too: the gradient of the numbers
+    before they were normalized is g − θ·Σg. An empty ``free`` means that there are no free cells.
+    """
+    first_feature, last_feature = features
+    widest = 0
+    for i in range(first_feature, last_feature):
+        widest = max(widest, levels.cards[i] * n_classes)
+    scratch, power, total = np.empty(widest), np.empty(widest), np.empty(n_classes)
+    for i in range(first_feature, last_feature):
+        card = levels.cards[i]
+        size = card * n_classes
+        n_lines = (levels.offsets[i + 1] - levels.offsets[i]) // size
+        for u in range(n_lines):
+            begin = levels.offsets[i] + u * size
+            slope, own_slope = gradient[begin : begin + size], own_gradient[begin : begin + size]
+            before = scratch[:size]
+            _to_probabilities(log_theta[begin : begin + size], power[:size], before)
+            total[:] = 0.0
+            for x in range(card):
+                for c in range(n_classes):
+                    total[c] += slope[x * n_classes + c]
+            for x in range(card):
+                for c in range(n_classes):
+                    k = x * n_classes + c
+                    before[k] = slope[k] - before[k] * total[c]
+            for j in range(levels.first[i], levels.first[i + 1]):
+                at = levels.begin[j] + u // levels.rest[j] * size
+                level, left_out = levels.values[at : at + size], levels.left_out[at : at + size]
+                value = 0.0
+                for k in range(size):
+                    value += before[k] * level[k] + own_slope[k] * left_out[k]
+                weights[j] += value
+            if free.size > 0:
+                at = levels.free_start[i] + u * levels.n_states[i] * n_classes
+                for x in range(card):
+                    cell = at + levels.state_of[levels.state_start[i] + x] * n_classes
+                    for c in range(n_classes):
+                        free[cell + c] += before[x * n_classes + c]

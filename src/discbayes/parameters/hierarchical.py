@@ -1,0 +1,332 @@
+"""Hierarchical smoothing: each table backs off to the same table with one parent fewer.
+
+With the parents p₁ … p_k of a feature in their order, level l is its distribution given the class
+and the first l parents. A level is smoothed towards the one below it::
+
+    p_l(x | u, c) = (n(x, u, c) + m_l·p_(l−1)(x | u', c)) / (n(u, c) + m_l)
+
+where u are the values of the first l parents, and u' those of the first l − 1.
+
+Below level 0 is P(x), whatever the class. The strength m of each feature and level is the one of
+largest leave-one-out likelihood, which counts give in closed form: the counts of a row are those
+without itself. It is the empirical Bayes form of hierarchical Dirichlet smoothing (Petitjean et al.
+2018). Counts of a numeric feature are spread over neighboring intervals when they are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from discbayes.counts import Counts, FamilyCounts, count_families
+from discbayes.data.domain import Domain
+from discbayes.data.rows import Rows
+from discbayes.engine import Context, parallel_map
+from discbayes.kernels.level_tables import LevelArrays
+from discbayes.network import CPTs, Layout, Structure
+
+STRENGTHS = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
+BANDWIDTH = 1.5  # intervals
+ATOM = 0.2  # of all rows: an interval with more stands for itself
+TINY = 1e-300
+
+
+@dataclass(frozen=True, eq=False)
+class BackoffLevels:
+    """The levels of all features: what tables are made of, and what leaving a row out changes.
+
+    Parameters
+    ----------
+    layout : Layout
+        Where the cells of the tables are.
+    log_prior : ndarray of shape (n_classes,)
+        The logarithms of the class shares, smoothed.
+    values : list of list of ndarray
+        For each feature and level an array ``(lines, card, n_classes)``: log p₀, and for the levels
+        above the logarithm of the ratio to the level below.
+    left_out : list of list of ndarray
+        What is added to the values in the class of a row if the row is left out of the counts.
+    strengths : list of list of float
+        The strength m of each feature and level.
+    """
+
+    layout: Layout
+    log_prior: np.ndarray
+    values: list[list[np.ndarray]]
+    left_out: list[list[np.ndarray]]
+    strengths: list[list[float]]
+
+    @property
+    def level_of(self) -> np.ndarray:
+        """The number of parents of each level, the levels of one feature after the other."""
+        return np.array([level for group in self.values for level in range(len(group))], np.int64)
+
+    @cached_property
+    def free_shapes(self) -> list[tuple[int, ...]]:
+        """The shape of the table of free cells of each feature: its own values by state."""
+        n_states = self.layout.n_states
+        return [
+            (*shape[:-2], int(n_states[i]), shape[-1]) for i, shape in enumerate(self.layout.shapes)
+        ]
+
+    @cached_property
+    def arrays(self) -> LevelArrays:
+        """The levels as kernels take them."""
+        layout = self.layout
+        levels = [level for group in self.values for level in group]
+        lines = [
+            int(np.prod(layout.shapes[i][:-2])) // len(level)
+            for i, group in enumerate(self.values)
+            for level in group
+        ]
+        states = layout.states or [np.arange(card) for card in layout.cards]
+        return LevelArrays(
+            layout.offsets,
+            layout.cards,
+            _starts([len(group) for group in self.values]),
+            _starts([level.size for level in levels]),
+            np.array(lines, np.int64),
+            _flat(levels),
+            _flat([level for group in self.left_out for level in group]),
+            _starts([int(np.prod(shape)) for shape in self.free_shapes]),
+            _starts([len(state) for state in states]),
+            np.concatenate([*states, np.zeros(0, np.int64)]).astype(np.int64),
+            layout.n_states.astype(np.int64),
+        )
+
+    def tables(self) -> CPTs:
+        """Return the tables of the highest level: the smoothed generative estimates."""
+        log_theta = np.empty(self.layout.size)
+        for i, group in enumerate(self.values):
+            table = self.layout.table(log_theta, i).reshape(-1, *self.layout.shapes[i][-2:])
+            table[...] = 0.0
+            for level in group:
+                table += np.repeat(level, len(table) // len(level), axis=0)
+        return CPTs(self.layout, self.log_prior, log_theta)
+
+
+def _starts(sizes: Sequence[int]) -> np.ndarray:
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+
+def _flat(tables: Sequence[np.ndarray]) -> np.ndarray:
+    return np.concatenate([np.zeros(0), *(table.ravel() for table in tables)])
+
+
+class HierarchicalSmoothing(BaseEstimator):
+    """Generative estimates that back off to fewer parents, as far as the data ask for it.
+
+    Parameters
+    ----------
+    strengths : sequence of float, default=(0.3, 1, 3, 10, 30, 100, 300)
+        The numbers of virtual observations to choose from, for each feature and level, by the
+        leave-one-out likelihood.
+    bandwidth : float, default=1.5
+        The standard deviation, in intervals, by which counts of a numeric feature are spread over
+        neighboring intervals. An interval that holds more than a fifth of the rows neither gives
+        nor takes counts. 0 for no spreading.
+
+    Examples
+    --------
+    >>> from discbayes import BayesNetClassifier, HierarchicalSmoothing, load_dataset
+    >>> iris = load_dataset("iris")
+    >>> clf = BayesNetClassifier("tan", HierarchicalSmoothing()).fit(iris.X, iris.y)
+    >>> round(float(clf.score(iris.X, iris.y)), 2)
+    0.95
+    """
+
+    learns_from_counts = True
+    supports_blocks = True
+    prior_is_shares = True
+    missing = "available"
+
+    def __init__(self, strengths: Sequence[float] = STRENGTHS, bandwidth: float = BANDWIDTH):
+        self.strengths = strengths
+        self.bandwidth = bandwidth
+
+    def learn(self, data: Rows, counts: Counts, structure: Structure, context: Context) -> CPTs:
+        """Learn the tables of a structure.
+
+        Parameters
+        ----------
+        data : Rows
+            The rows.
+        counts : Counts
+            Counts of the class and of each feature.
+        structure : Structure
+            The structure.
+        context : Context
+            Threads.
+
+        Returns
+        -------
+        CPTs
+            The conditional probability tables.
+        """
+        return self.levels(data, counts, structure, context.n_jobs).tables()
+
+    def levels(
+        self, data: Rows, counts: Counts, structure: Structure, n_jobs: int | None = None
+    ) -> BackoffLevels:
+        """Learn the levels that the tables of a structure are made of.
+
+        Parameters
+        ----------
+        data : Rows
+            The rows.
+        counts : Counts
+            Counts of the class and of each feature.
+        structure : Structure
+            The structure.
+        n_jobs : int, optional
+            The number of threads.
+
+        Returns
+        -------
+        BackoffLevels
+            The levels.
+        """
+        self._check()
+        layout = Layout.of(structure, data)
+        families = count_families(data, layout, counts, n_jobs)
+        # a row is left out with its weight, of a row that weighs more with one observation
+        rows = np.maximum(data.class_rows, 1)
+        left_out = np.minimum(counts.class_count / rows, 1.0)
+
+        def one(i: int) -> _Chain:
+            spread = self._spread(data.domain, i, counts.feature(i))
+            pooled = not structure.class_children[i]
+            return self._chain(_level_counts(families, counts, i, pooled), spread, left_out, pooled)
+
+        chains = parallel_map(one, range(structure.n_features), n_jobs, work=50.0 * layout.size)
+        shares = counts.class_count + 1.0 / data.n_classes
+        return BackoffLevels(
+            layout,
+            np.log(shares / shares.sum()),
+            [chain.values for chain in chains],
+            [chain.left_out for chain in chains],
+            [chain.strengths for chain in chains],
+        )
+
+    def _check(self) -> None:
+        strengths = np.asarray(self.strengths, float)
+        if strengths.ndim != 1 or not strengths.size or not (strengths > 0).all():
+            raise ValueError(f"strengths={self.strengths!r} must be positive numbers")
+        if not (np.isfinite(strengths).all() and np.isfinite(self.bandwidth)):
+            raise ValueError("strengths and bandwidth must be finite numbers")
+        if self.bandwidth < 0:
+            raise ValueError(f"bandwidth={self.bandwidth!r} must be at least 0")
+
+    def _spread(self, domain: Domain, feature: int, counts: np.ndarray) -> np.ndarray | None:
+        """Return where the counts of each interval of a numeric feature go; None to themselves."""
+        variable = domain.features[feature]
+        if variable.cuts is None or len(variable.cuts) < 2 or not self.bandwidth:
+            return None
+        n_intervals = len(variable.cuts) + 1
+        by_value = counts.sum(axis=1)
+        apart = by_value > ATOM * max(by_value.sum(), TINY)
+        apart[n_intervals:] = True  # "missing" is not a neighbor
+        place = np.arange(variable.card)
+        spread = np.exp(-0.5 * ((place[:, None] - place) / self.bandwidth) ** 2)
+        spread[apart] = 0.0
+        spread[:, apart] = 0.0
+        spread[apart, apart] = 1.0
+        return np.asarray(spread / spread.sum(axis=1, keepdims=True))
+
+    def _chain(
+        self,
+        levels: list[np.ndarray],
+        spread: np.ndarray | None,
+        left_out: np.ndarray,
+        pooled: bool,
+    ) -> _Chain:
+        """Smooth the levels of one feature, from the lowest on.
+
+        Arrays have the shape ``(lines, card, n_classes)``. ``below`` is the level below, and
+        ``rest_below`` the same without the row that is in a cell.
+        """
+        card = levels[0].shape[1]
+        kept = np.ones(card) if spread is None else np.diagonal(spread)
+        own = kept[:, None] * left_out  # what a row adds to its own cell
+        everywhere = _spread_out(levels[0], spread).sum(axis=(0, 2))[:, None]
+        if pooled:  # all columns are the same counts
+            everywhere = everywhere / left_out.size
+        total = everywhere.sum()
+        below = ((everywhere + 1.0 / card) / (total + 1.0))[None]
+        rest = np.maximum(everywhere - own, 0.0) + 1.0 / card
+        rest_below = (rest / (total - left_out + 1.0))[None]
+        chain = _Chain([], [], [])
+        for level, counts in enumerate(levels):
+            repeat = len(counts) // len(below)
+            below, rest_below = np.repeat(below, repeat, 0), np.repeat(rest_below, repeat, 0)
+            smooth = _spread_out(counts, spread)
+            totals = counts.sum(axis=1, keepdims=True)
+            rest = np.maximum(smooth - own, 0.0)
+            rest_totals = np.maximum(totals - left_out, 0.0)
+            m = self._best_strength(counts, rest, rest_totals, rest_below)
+            here = (smooth + m * below) / (totals + m)
+            rest_here = (rest + m * rest_below) / (rest_totals + m)
+            value = np.log(here) - (np.log(below) if level else 0.0)
+            left = np.log(rest_here) - (np.log(rest_below) if level else 0.0) - value
+            chain.values.append(np.ascontiguousarray(np.broadcast_to(value, counts.shape)))
+            # what does not depend on the class is no news of it, and an empty cell has no row
+            chain.left_out.append(np.where((counts > 0) & (not pooled), left, 0.0))
+            chain.strengths.append(m)
+            below, rest_below = here, rest_here
+        return chain
+
+    def _best_strength(
+        self,
+        counts: np.ndarray,
+        rest: np.ndarray,
+        rest_totals: np.ndarray,
+        rest_below: np.ndarray,
+    ) -> float:
+        """Return the strength of largest leave-one-out likelihood, the larger of equal ones."""
+        used = counts > 0
+        weight, given = counts[used], rest[used]
+        totals = np.broadcast_to(rest_totals, counts.shape)[used]
+        lower = np.broadcast_to(rest_below, counts.shape)[used]
+
+        def likelihood(m: float) -> float:
+            return float(weight @ np.log((given + m * lower) / (totals + m)))
+
+        return max(sorted(map(float, self.strengths), reverse=True), key=likelihood)
+
+
+@dataclass(frozen=True)
+class _Chain:
+    """The levels of one feature."""
+
+    values: list[np.ndarray]
+    left_out: list[np.ndarray]
+    strengths: list[float]
+
+
+def _spread_out(counts: np.ndarray, spread: np.ndarray | None) -> np.ndarray:
+    return counts if spread is None else np.matmul(spread.T, counts)
+
+
+def _level_counts(
+    families: FamilyCounts, counts: Counts, feature: int, pooled: bool
+) -> list[np.ndarray]:
+    """Return the counts of each level: of the family, summed over its last parents.
+
+    Level 0 counts all rows in which the feature is observed, the others those in which the whole
+    family is.
+    """
+    table = families.table(feature)
+    n_parents = table.ndim - 2
+    levels = [counts.feature(feature)[None]]
+    for level in range(1, n_parents + 1):
+        summed = table.sum(axis=tuple(range(level, n_parents)))
+        levels.append(summed.reshape(-1, *table.shape[-2:]))
+    if pooled:
+        levels = [
+            np.broadcast_to(level.sum(axis=2, keepdims=True), level.shape) for level in levels
+        ]
+    return levels

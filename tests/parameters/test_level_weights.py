@@ -1,0 +1,241 @@
+"""Hierarchical smoothing and weights on its levels: brute-force recounts, numerical gradients."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.special import logsumexp
+
+from coded import rows_of
+from discbayes.counts import count
+from discbayes.data import Domain, Encoded, Variable
+from discbayes.engine import Context
+from discbayes.inference import log_joint
+from discbayes.network import Structure
+from discbayes.objectives import ConditionalLikelihood, Margin
+from discbayes.parameters import HierarchicalSmoothing, LevelWeightedCCBN
+from discbayes.parameters.level_weights import LevelWeights
+from discbayes.parameters.log_scores import LogScores
+from discbayes.parameters.problem import Problem
+
+# the second feature does not depend on the class
+STRUCTURE = Structure(((), (0,), (0, 1), (2,)), (True, False, True, True))
+
+
+def table(seed=0, n_rows=120, missing=0.0, weighted=False, n_classes=3):
+    """Two numeric features, one of them with two resolutions, and two categorical ones."""
+    rng = np.random.default_rng(seed)
+    features = (
+        Variable("a", "numeric", cuts=(1.0, 2.0, 3.0, 4.0, 5.0), coarse_cuts=(2.0, 4.0)),
+        Variable("b", "categorical", ("r", "s", "t")),
+        Variable("c", "numeric", cuts=(1.0, 2.0, 3.0)),
+        Variable("d", "boolean", (False, True)),
+    )
+    domain = Domain(features, Variable("class", "categorical", tuple("xyz"[:n_classes])))
+    y = rng.integers(n_classes, size=n_rows)
+    codes = np.array(
+        [(rng.integers(card, size=n_rows) + y * rng.integers(2, size=n_rows)) % card
+         for card in domain.cards], np.uint8,
+    )  # fmt: skip
+    codes[rng.random(codes.shape) < missing] = 255
+    codes = np.minimum(codes, domain.cards[:, None]).astype(np.uint8)
+    weight = rng.integers(1, 4, n_rows).astype(float) if weighted else None
+    return Encoded(codes, domain, y, weight)
+
+
+def plain_levels(data, feature, parents, spread, strengths, pooled=False):
+    """p of each level by loops over rows: a dict from (values of the parents, class) to arrays."""
+    card = data.cards[feature]
+    states = data.domain.states
+    weight = np.ones(data.n_samples) if data.weight is None else data.weight
+    below = np.full(card, 1.0 / card)
+    for m in range(data.n_samples):
+        if data.codes[feature, m] < card:
+            below += weight[m] * spread[data.codes[feature, m]]
+    below /= below.sum()
+    found = {}
+
+    def counted(context, c, used):
+        counts, total = np.zeros(card), 0.0
+        for m in range(data.n_samples):
+            x = data.codes[feature, m]
+            known = x < card and (pooled or data.y[m] == c)
+            for p, u in zip(used, context, strict=True):
+                code = data.codes[p, m]
+                known = known and code < data.cards[p] and states[p][code] == u
+            if used:  # above level 0, rows count in which the family is complete
+                known = known and all(data.codes[p, m] < data.cards[p] for p in parents)
+            if known:
+                counts += weight[m] * spread[x]
+                total += weight[m]
+        return counts, total
+
+    contexts = [()]
+    lower = {((), c): below for c in range(data.n_classes)}
+    for level in range(len(parents) + 1):
+        if level:
+            n_states = states[parents[level - 1]].max() + 1
+            contexts = [(*context, u) for context in contexts for u in range(n_states)]
+        for context in contexts:
+            for c in range(data.n_classes):
+                counts, total = counted(context, c, parents[:level])
+                base = lower[context[: max(level - 1, 0)], c]
+                found[context, c] = (counts + strengths[level] * base) / (total + strengths[level])
+        lower = dict(found)
+    return found
+
+
+def spreads(learner, data):
+    counts = count(data)
+    found = [learner._spread(data.domain, i, counts.feature(i)) for i in range(data.n_features)]
+    return [np.eye(card) if s is None else s for s, card in zip(found, data.cards, strict=True)]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+def test_levels_are_those_of_a_recount(missing, weighted):
+    data = table(missing=missing, weighted=weighted, n_rows=60)
+    learner = HierarchicalSmoothing()
+    levels = learner.levels(data, count(data), STRUCTURE)
+    spread = spreads(learner, data)
+    tables = levels.tables()
+    for i, parents in enumerate(STRUCTURE.parents):
+        pooled = not STRUCTURE.class_children[i]
+        plain = plain_levels(data, i, parents, spread[i], levels.strengths[i], pooled)
+        theta = np.exp(tables.log_table(i))
+        for context in np.ndindex(theta.shape[:-2]):
+            for c in range(data.n_classes):
+                assert theta[context][:, c] == pytest.approx(plain[context, c], rel=1e-10)
+    assert tables.is_normalized
+
+
+def test_a_row_that_is_left_out_reads_the_counts_of_the_others():
+    data = table(n_rows=40)
+    structure = Structure(((), (0,), (0, 1), (2,)))
+    learner = HierarchicalSmoothing()
+    levels = learner.levels(data, count(data), structure)
+    parameterization = LevelWeights(levels, free_cells=False)
+    numbers = parameterization.numbers(parameterization.start())
+    spread = spreads(learner, data)
+    states = data.domain.states
+    for m in range(0, 40, 7):
+        rest = rows_of(data, [k for k in range(40) if k != m])
+        for i, parents in enumerate(structure.parents):
+            plain = plain_levels(rest, i, parents, spread[i], levels.strengths[i])
+            context = tuple(int(states[p][data.codes[p, m]]) for p in parents)
+            x, c = data.codes[i, m], data.y[m]
+            cell = (*context, x, c)
+            size = levels.layout.size
+            both = numbers.cells[:size] + numbers.cells[size:]
+            read = levels.layout.table(both, i)[cell]
+            assert read == pytest.approx(np.log(plain[context, c][x]), rel=1e-10)
+
+
+def test_an_interval_with_many_rows_keeps_its_counts():
+    data = table(n_rows=200)
+    codes = data.codes.copy()
+    codes[0, :120] = 0
+    spread = spreads(HierarchicalSmoothing(), replace(data, codes=codes))[0]
+    assert spread[0, 0] == 1.0
+    assert not spread[1:, 0].any()
+    assert spread.sum(axis=1) == pytest.approx(np.ones(6))
+    assert (np.diff(spread[3, 3:]) < 0).all()
+
+
+def test_the_strength_has_the_largest_leave_one_out_likelihood():
+    data = table(n_rows=50)
+    structure = Structure.naive(4)
+    values = []
+    for m in (0.3, 3.0, 30.0):
+        learner = HierarchicalSmoothing(strengths=[m])
+        levels = learner.levels(data, count(data), structure)
+        spread = spreads(learner, data)
+        total = 0.0
+        for k in range(50):
+            rest = rows_of(data, [r for r in range(50) if r != k])
+            plain = plain_levels(rest, 2, (), spread[2], [m])
+            total += np.log(plain[(), data.y[k]][data.codes[2, k]])
+        values.append(total)
+        assert levels.strengths[2] == [m]
+    learner = HierarchicalSmoothing(strengths=[0.3, 3.0, 30.0])
+    best = learner.levels(data, count(data), structure).strengths[2][0]
+    assert best == (0.3, 3.0, 30.0)[int(np.argmax(values))]
+
+
+def problem_of(data, structure, free_cells, objective=None, leave_one_out=True, n_jobs=None):
+    levels = HierarchicalSmoothing().levels(data, count(data), structure)
+    parameterization = LevelWeights(levels, free_cells, n_jobs)
+    scores = LogScores(data, levels.layout, True, n_jobs, leave_one_out)
+    return Problem(objective or ConditionalLikelihood(), scores, parameterization, n_jobs)
+
+
+def random_point(problem, seed=1):
+    rng = np.random.default_rng(seed)
+    start = problem.parameterization.start()
+    return start + 0.3 * rng.normal(size=start.size)
+
+
+@pytest.mark.parametrize("objective", [ConditionalLikelihood(), Margin(0.5)], ids=["cl", "margin"])
+@pytest.mark.parametrize("free_cells", [False, True])
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+def test_the_gradient_is_the_numerical_one(missing, free_cells, objective):
+    data = table(missing=missing, weighted=True, n_rows=70)
+    problem = problem_of(data, STRUCTURE, free_cells, objective)
+    point = random_point(problem)
+    _, gradient = problem.value_and_gradient(point)
+    rng = np.random.default_rng(0)
+    for k in rng.choice(point.size, min(point.size, 25), replace=False):
+        step = np.zeros(point.size)
+        step[k] = 1e-5
+        slope = (problem.value(point + step) - problem.value(point - step)) / 2e-5
+        assert gradient[k] == pytest.approx(slope, rel=2e-5, abs=1e-8)
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+def test_the_value_without_leaving_out_is_that_of_the_tables(missing):
+    data = table(missing=missing)
+    problem = problem_of(data, STRUCTURE, True, leave_one_out=False)
+    point = random_point(problem)
+    tables = problem.parameterization.tables(point)
+    scores = log_joint(tables, data.codes)
+    posterior = scores - logsumexp(scores, axis=1, keepdims=True)
+    mean = posterior[np.arange(data.n_samples), data.y].mean()
+    assert problem.value(point) == pytest.approx(mean, rel=1e-10)
+    assert tables.is_normalized
+
+
+def test_two_threads_give_the_same_bits():
+    data = table(n_rows=3000, missing=0.1)
+    problems = [problem_of(data, STRUCTURE, True, n_jobs=n) for n in (1, 2)]
+    point = random_point(problems[0])
+    values, gradients = zip(*(p.value_and_gradient(point) for p in problems), strict=True)
+    assert values[0] == values[1]
+    assert np.array_equal(*gradients)
+
+
+@pytest.mark.parametrize("cell_penalty", [None, 1.0])
+def test_the_fit_raises_the_conditional_likelihood(cell_penalty):
+    data = table(n_rows=300)
+    context = Context()
+    learner = LevelWeightedCCBN(cell_penalty=cell_penalty, tol=1e-7)
+    tables = learner.learn(data, count(data), STRUCTURE, context)
+    scores = [step["score"] for step in context.history]
+    assert len(scores) > 3
+    assert (np.diff(scores) >= 0).all()
+    assert tables.is_normalized
+    # of a feature that does not depend on the class, all columns are the same
+    assert np.ptp(tables.log_table(1), axis=-1).max() < 1e-12
+
+
+def test_a_row_of_weight_two_is_the_row_twice():
+    data = table(n_rows=80)
+    twice = np.repeat(np.arange(80), np.arange(80) % 2 + 1)
+    weight = (np.arange(80) % 2 + 1).astype(float)
+    weighted = Encoded(data.codes, data.domain, data.y, weight)
+    found = [
+        LevelWeightedCCBN().learn(rows, count(rows), STRUCTURE, Context())
+        for rows in (rows_of(data, twice), weighted)
+    ]
+    assert found[0].log_theta == pytest.approx(found[1].log_theta, abs=1e-9)
