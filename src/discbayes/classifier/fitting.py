@@ -259,10 +259,8 @@ def learn_structure(plan: FitPlan, data: Any, counts: Counts, context: Context) 
         "structure: {learner!r} on {rows} rows", learner=plan.structure, rows=data.n_samples
     )
     # edges are between columns at the resolution that children see
-    coarse = data.coarse
-    if coarse is not data:
-        counts = count(coarse, context.n_jobs)
-    structure: Structure = plan.structure.learn(coarse, counts, context)
+    coarse_counts = counts.by_state(data.domain.states)
+    structure: Structure = plan.structure.learn(data.coarse, coarse_counts, context)
     layout = Layout.of(structure, data)
     layout.require(data.domain.names)
     return structure

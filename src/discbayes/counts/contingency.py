@@ -17,7 +17,7 @@ from discbayes.data.row_blocks import in_blocks_if_weighted
 from discbayes.data.rows import Rows
 from discbayes.engine import parallel_map
 from discbayes.kernels import counting, saturated
-from discbayes.network import Layout, Structure
+from discbayes.network import Layout, Structure, reduce_states
 
 NO_WEIGHT = np.empty(0)
 # of tables that are visited and not kept: 1 MB, unless one table alone has more
@@ -143,6 +143,34 @@ class Counts(WithArrays):
         )
         return Counts(cards, self.class_count, filled.ravel())
 
+    def by_state(self, states: Sequence[np.ndarray] | None) -> Counts:
+        """Return the counts of the states of each feature.
+
+        Parameters
+        ----------
+        states : sequence of ndarray or None
+            The state of each value of each feature; None if each value is one.
+
+        Returns
+        -------
+        Counts
+            The counts.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from discbayes.counts import Counts
+        >>> counts = Counts(np.array([3]), np.array([4.0]), np.array([2.0, 1.0, 1.0]))
+        >>> counts.by_state([np.array([0, 0, 1])]).feature(0).ravel()
+        array([3., 1.])
+        """
+        if states is None:
+            return self
+        tables = [reduce_states(self.feature(i), state, np.add) for i, state in enumerate(states)]
+        cards = np.array([len(table) for table in tables], np.int64)
+        cells = np.concatenate([np.zeros(0), *(table.ravel() for table in tables)])
+        return Counts(cards, self.class_count, cells)
+
     def __add__(self, other: Counts) -> Counts:
         _same("domains", self.cards.tolist(), other.cards.tolist())
         _same("numbers of classes", self.n_classes, other.n_classes)
@@ -168,7 +196,7 @@ class FamilyCounts(WithArrays):
     --------
     >>> import numpy as np
     >>> from discbayes.counts import FamilyCounts
-    >>> from discbayes.network import Layout, Structure
+    >>> from discbayes.network import Layout, Structure, reduce_states
     >>> layout = Layout(Structure.naive(1), np.array([3]), 2)
     >>> counts = FamilyCounts(layout, np.array([4.0, 2.0]), np.array([3.0, 0, 1, 0, 0, 2]))
     >>> (counts + counts).class_count
@@ -196,7 +224,7 @@ class FamilyCounts(WithArrays):
         --------
         >>> import numpy as np
         >>> from discbayes.counts import FamilyCounts
-        >>> from discbayes.network import Layout, Structure
+        >>> from discbayes.network import Layout, Structure, reduce_states
         >>> layout = Layout(Structure.naive(1), np.array([3]), 2)
         >>> counts = FamilyCounts(layout, np.array([4.0, 2.0]), np.array([3.0, 0, 1, 0, 0, 2]))
         >>> counts.table(0)
@@ -278,7 +306,7 @@ def count_families(
     Examples
     --------
     >>> from discbayes.counts import count, count_families
-    >>> from discbayes.network import Layout, Structure
+    >>> from discbayes.network import Layout, Structure, reduce_states
     >>> from discbayes.data import FrameEncoder
     >>> rows = [["red", "big"], ["red", "small"], ["blue", "big"], ["blue", "big"]]
     >>> data = FrameEncoder().fit_transform(rows, ["yes", "yes", "no", "yes"])

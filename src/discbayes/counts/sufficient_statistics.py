@@ -150,19 +150,18 @@ class SufficientStatistics(Rows):
         if states is None:
             return self
         domain, n_classes = self.domain.coarse, self.n_classes
-        features = [_of_states(self.counts.feature(i), at) for i, at in enumerate(states)]
-        counts = Counts(domain.cards, self.counts.class_count, _in_one(features))
+        counts = self.counts.by_state(states)
         pairs = families = None
         if self.pairs is not None:
             tables = [
-                _of_states(_of_states(self.pairs.table(a, b), states[a]), states[b], axis=1)
+                _of_states(self.pairs.table(a, b), states[a], states[b])
                 for a, b in combinations(range(len(states)), 2)
             ]
             pairs = PairCounts(domain.cards, n_classes, _in_one(tables))
         if self.families is not None:
             # parents are counted by state already
             tables = [
-                _of_states(self.families.table(i), at, axis=-2) for i, at in enumerate(states)
+                reduce_states(self.families.table(i), at, np.add) for i, at in enumerate(states)
             ]
             layout = Layout(self.families.layout.structure, domain.cards, n_classes)
             families = FamilyCounts(layout, self.families.class_count, _in_one(tables))
@@ -243,10 +242,10 @@ class SufficientStatistics(Rows):
         )
 
 
-def _of_states(table: np.ndarray, states: np.ndarray, axis: int = 0) -> np.ndarray:
-    """Return counts by state, from counts by code along an axis."""
-    first = np.flatnonzero(np.diff(states, prepend=-1))
-    return np.add.reduceat(table, first, axis=axis)
+def _of_states(table: np.ndarray, states_a: np.ndarray, states_b: np.ndarray) -> np.ndarray:
+    """Return a pair table by state."""
+    by_b = reduce_states(table, states_b, np.add)
+    return reduce_states(by_b.swapaxes(0, 1), states_a, np.add).swapaxes(0, 1)
 
 
 def _in_one(tables: list[np.ndarray]) -> np.ndarray:

@@ -26,7 +26,7 @@ class LevelArrays(NamedTuple):
     rest: np.ndarray  # lines of the table that read the same line of the level
     values: np.ndarray  # the levels: log p, and logarithms of the ratios to the level below
     left_out: np.ndarray  # what is added where the row that reads a cell is left out of the counts
-    free_start: np.ndarray  # the first free cell of each feature
+    free_start: np.ndarray  # the first free cell of each feature, which may have none
     state_start: np.ndarray
     state_of: np.ndarray  # the state of each value, to which a free cell belongs
     n_states: np.ndarray
@@ -68,7 +68,7 @@ def weighted_tables(weights, free, levels, n_classes, features, log_theta, own):
                 at = levels.begin[j] + u // levels.rest[j] * size
                 _add_level(weights[j], levels.values[at : at + size], line)
                 _add_level(weights[j], levels.left_out[at : at + size], own_line)
-            if free.size > 0:
+            if free.size > 0 and levels.free_start[i] < levels.free_start[i + 1]:
                 at = levels.free_start[i] + u * levels.n_states[i] * n_classes
                 for x in range(card):
                     state = levels.state_of[levels.state_start[i] + x]
@@ -139,7 +139,7 @@ def weight_gradient(log_theta, gradient, own_gradient, levels, n_classes, featur
                 for k in range(size):
                     value += before[k] * level[k] + own_slope[k] * left_out[k]
                 weights[j] += value
-            if free.size > 0:
+            if free.size > 0 and levels.free_start[i] < levels.free_start[i + 1]:
                 at = levels.free_start[i] + u * levels.n_states[i] * n_classes
                 for x in range(card):
                     cell = at + levels.state_of[levels.state_start[i] + x] * n_classes

@@ -57,8 +57,8 @@ class BlockScores:
         Whether the tables will be normalized: then missing values without observed descendants
         sum to one and are left out.
     leave_one_out : bool, default=False
-        Whether values come twice: behind those of the tables are what a row adds to its cells in its
-        own class.
+        Whether values come twice: behind those of the tables stands what a row adds to its cells
+        in its own class.
     """
 
     def __init__(

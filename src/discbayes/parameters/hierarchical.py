@@ -67,10 +67,16 @@ class BackoffLevels:
 
     @cached_property
     def free_shapes(self) -> list[tuple[int, ...]]:
-        """The shape of the table of free cells of each feature: its own values by state."""
-        n_states = self.layout.n_states
+        """The shape of the table of free cells of each feature: its own values by state.
+
+        What does not depend on the class has none.
+        """
+        layout = self.layout
         return [
-            (*shape[:-2], int(n_states[i]), shape[-1]) for i, shape in enumerate(self.layout.shapes)
+            (*shape[:-2], int(n_states), shape[-1]) if depends else (0,)
+            for shape, n_states, depends in zip(
+                layout.shapes, layout.n_states, layout.structure.class_children, strict=True
+            )
         ]
 
     @cached_property
@@ -83,7 +89,6 @@ class BackoffLevels:
             for i, group in enumerate(self.values)
             for level in group
         ]
-        states = layout.states or [np.arange(card) for card in layout.cards]
         return LevelArrays(
             layout.offsets,
             layout.cards,
@@ -93,8 +98,8 @@ class BackoffLevels:
             _flat(levels),
             _flat([level for group in self.left_out for level in group]),
             _starts([int(np.prod(shape)) for shape in self.free_shapes]),
-            _starts([len(state) for state in states]),
-            np.concatenate([*states, np.zeros(0, np.int64)]).astype(np.int64),
+            layout.state_start,
+            layout.state_of,
             layout.n_states.astype(np.int64),
         )
 
