@@ -135,6 +135,11 @@ class BayesNet(WithOldLimits, WithArrays):
             )
         if self.domain.n_classes != self.parameters.n_classes:
             raise ValueError("the tables and the domain have different numbers of classes")
+        if not self.parameters.layout.has_states(self.domain.states):
+            raise ValueError(
+                "the tables and the domain have different states of values as seen by children:"
+                " they do not belong together"
+            )
         _ = self.inference_options  # refuses invalid limits
 
     # ---- the network itself
@@ -217,7 +222,8 @@ class BayesNet(WithOldLimits, WithArrays):
         """Return the conditional probability tables as frames, by column name.
 
         The class comes first. A row stands for one class and one combination of values of the
-        parents; there is a column for each value.
+        parents; there is a column for each value. Parents of two resolutions are there by their
+        coarse intervals.
 
         Parameters
         ----------
@@ -250,7 +256,7 @@ class BayesNet(WithOldLimits, WithArrays):
     def _table_columns(self, feature: int) -> dict[str, np.ndarray]:
         """Return the columns of the readable table of one feature."""
         table = np.exp(self.parameters.log_table(feature))
-        given = [self.domain.features[p] for p in self.structure.parents[feature]]
+        given = [self.domain.coarse.features[p] for p in self.structure.parents[feature]]
         if self.structure.class_children[feature]:
             given = [self.domain.target, *given]
             table = np.moveaxis(table, -1, 0)

@@ -294,8 +294,13 @@ def _grown_families(
     layout = Layout(families.layout.structure, domain.cards, domain.n_classes, domain.states)
     _refuse_too_many(layout.size, domain)
     cells = np.zeros(layout.size)
+    # where the states that children see move to: any of the values of a state will do
+    above = [
+        layout.states_of(p)[move[np.unique(families.layout.states_of(p), return_index=True)[1]]]
+        for p, move in enumerate(moves)
+    ]
     for i, group in enumerate(layout.structure.parents):
-        layout.table(cells, i)[np.ix_(*(moves[p] for p in group), moves[i], classes)] = (
+        layout.table(cells, i)[np.ix_(*(above[p] for p in group), moves[i], classes)] = (
             families.table(i)
         )
     return FamilyCounts(

@@ -26,7 +26,8 @@ def edge_strengths(network: BayesNet) -> dict[Edge, float]:
     -------
     dict of (parent, child) to float
         By position: ``(parent, child)`` has I(x_child; x_parent | other parents, class) and
-        ``(CLASS, child)``, where ``CLASS`` is −1, has I(x_child; class | parents).
+        ``(CLASS, child)``, where ``CLASS`` is −1, has I(x_child; class | parents). Parents of two
+        resolutions count by their states, which are all that the child sees of them.
 
     Examples
     --------

@@ -32,7 +32,8 @@ def write_bif(network: BayesNet, path: str | Path) -> None:
     """Write a network as a BIF file, which most Bayesian network programs read.
 
     Probabilities are written with all their digits. `read_bif` returns the same network, with names
-    and intervals.
+    and intervals. BIF knows one resolution: tables repeat what the fine intervals of a coarse one
+    share, so that the distribution is the same and tables are larger.
 
     Parameters
     ----------
@@ -63,7 +64,7 @@ def _lines(network: BayesNet) -> Iterator[str]:
         yield from _variable_lines(name, values, variable)
     yield from _table_lines(own, [], [], np.exp(network.parameters.log_prior))
     for i, group in enumerate(network.structure.parents):
-        table = np.moveaxis(np.exp(network.parameters.log_table(i)), -1, 0)
+        table = np.moveaxis(np.exp(network.parameters.by_value.log_table(i)), -1, 0)
         parents, given = [names[p] for p in group], [states[p] for p in group]
         if network.structure.class_children[i]:
             yield from _table_lines(names[i], [own, *parents], [classes, *given], table)

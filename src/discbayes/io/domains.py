@@ -202,11 +202,11 @@ def checked_layout(
     check_features(domain, structure, where)
     # Python's integers, since in 64 bits the size of a false structure could overflow to a match.
     # A product stops above the cells that there are: one of many factors takes quadratic time.
-    cards, left = domain.cards.tolist(), n_cells
+    n_states, left = domain.coarse.cards.tolist(), n_cells
     for feature, parents in enumerate(structure.parents):
         size = domain.n_classes
-        for member in (feature, *parents):
-            size *= cards[member]
+        for factor in (domain.features[feature].card, *(n_states[p] for p in parents)):
+            size *= factor
             if size > left:
                 raise ValueError(
                     f"{where}.{field} has {n_cells} cells, too few for the domain and structure"
@@ -216,7 +216,7 @@ def checked_layout(
         raise ValueError(
             f"{where}.{field} has {n_cells} cells, {left} too many for the domain and structure"
         )
-    layout = Layout(structure, domain.cards, domain.n_classes)
+    layout = Layout(structure, domain.cards, domain.n_classes, domain.states)
     with naming(where):
         _ = layout.offsets  # refuses too many axes
     return layout

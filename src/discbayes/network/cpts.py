@@ -213,6 +213,28 @@ class Layout(WithArrays):
         )
         return found
 
+    def has_states(self, states: tuple[np.ndarray, ...] | None) -> bool:
+        """Return whether children see these states, as another layout or a domain has them.
+
+        Parameters
+        ----------
+        states : tuple of ndarray, or None
+            The states of all features.
+
+        Returns
+        -------
+        bool
+            Whether all of them are the same.
+
+        Examples
+        --------
+        >>> Layout(Structure.naive(1), np.array([2]), 2).has_states((np.array([0, 1]),))
+        True
+        """
+        if states is None or self.states is None:
+            return all(np.array_equal(s, np.arange(s.size)) for s in states or self.states or ())
+        return len(states) == len(self.states) and all(map(np.array_equal, states, self.states))
+
     @cached_property
     def by_state(self) -> Layout:
         """The layout of tables in which the own axis of a feature is by state too."""
@@ -593,6 +615,21 @@ class CPTs(WithArrays):
         # sums of sums may round to the other side of the tolerance
         vars(found)["is_normalized"] = self.is_normalized
         return found
+
+    @cached_property
+    def by_value(self) -> CPTs:
+        """The same network with one resolution: tables repeat what the values of a state share."""
+        layout = self.layout
+        if layout.states is None:
+            return self
+        parts = [np.zeros(0)]
+        for i, parents in enumerate(self.structure.parents):
+            table = self.log_table(i)
+            for axis, p in enumerate(parents):
+                table = table.take(layout.states_of(p), axis=axis)
+            parts.append(table.ravel())
+        plain = Layout(self.structure, self.cards, self.n_classes)
+        return replace(self, layout=plain, log_theta=np.concatenate(parts))
 
     @cached_property
     def shifts(self) -> np.ndarray:

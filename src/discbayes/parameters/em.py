@@ -36,7 +36,7 @@ class IncompleteRows:
 
     def __init__(self, data: Encoded, layout: Layout):
         self.layout = layout
-        one_class = Layout(layout.structure, layout.cards, 1)
+        one_class = Layout(layout.structure, layout.cards, 1, layout.states)
         rows = distinct_rows(_incomplete(data))
         self._classes = [
             _ClassRows(c, rows.take(rows.classes == c), one_class)

@@ -93,6 +93,11 @@ def _check_sizes(given: CPTs, layout: Layout, names: Sequence[str]) -> None:
             f"the start has {given.cards[i]} values of {names[i]!r} and the data {layout.cards[i]}:"
             " it must come from data with the same values and the same cuts"
         )
+    if not given.layout.has_states(layout.states):
+        raise ValueError(
+            "the start has other coarse intervals than the data: it must come from data with the"
+            " same cuts"
+        )
 
 
 def _check_finite(given: CPTs, names: Sequence[str]) -> None:

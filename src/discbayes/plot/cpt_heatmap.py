@@ -12,7 +12,7 @@ from discbayes import inference
 from discbayes._lazy_imports import need
 from discbayes.bayesnet import BayesNet
 from discbayes.data import Variable
-from discbayes.network import CLASS
+from discbayes.network import CLASS, reduce_states
 from discbayes.plot.graphs import feature_position, network_of
 from discbayes.plot.style import BLACK, BLUE, PALE, framed_axes, max_width, size_in_inches, words
 
@@ -82,7 +82,7 @@ def table(thing: Any, feature: Any, ax: Any = None) -> Any:
 def _given(network: BayesNet, feature: int) -> list[Variable]:
     """Return the variables that the table of a feature is conditional on, the class first."""
     own = [network.domain.target] if network.structure.class_children[feature] else []
-    return own + [network.domain.features[p] for p in network.structure.parents[feature]]
+    return own + [network.domain.coarse.features[p] for p in network.structure.parents[feature]]
 
 
 def _cells(network: BayesNet, feature: int) -> np.ndarray:
@@ -91,8 +91,12 @@ def _cells(network: BayesNet, feature: int) -> np.ndarray:
     if tables.is_normalized:
         found = np.exp(tables.log_table(feature))
     else:
-        asked = [*network.structure.parents[feature], feature, CLASS]
+        parents = network.structure.parents[feature]
+        asked = [*parents, feature, CLASS]
         found = inference.joint_posterior(tables, asked, {}, network.inference_options)
+        for axis, p in enumerate(parents):  # rows are by state
+            by_state = reduce_states(found.swapaxes(axis, -2), tables.layout.states_of(p), np.add)
+            found = by_state.swapaxes(axis, -2)
         found = found if by_class else found.sum(axis=-1, keepdims=True)
         with np.errstate(invalid="ignore"):
             found = found / found.sum(axis=-2, keepdims=True)

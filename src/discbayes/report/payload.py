@@ -36,7 +36,7 @@ def payload(clf: Any) -> dict[str, Any]:
 def network_payload(network: BayesNet, calibration: Calibration | None = None) -> dict[str, Any]:
     """Return names, values, structure and tables of a network, with its calibration."""
     domain = network.domain
-    tables = network.parameters
+    tables = network.parameters.by_value  # the page knows one resolution
     structure = network.structure
     return {
         "names": domain.names,

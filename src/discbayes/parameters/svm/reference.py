@@ -253,9 +253,10 @@ def _margins(
 def _cells(rows: Encoded, layout: Layout) -> np.ndarray:
     """Return the first class entry of P(c) and of the cells of each row."""
     codes, found = rows.codes.astype(np.int64), [np.zeros(rows.n_samples, np.int64)]
+    states = layout.parent_codes(codes)
     for i in np.flatnonzero(layout.structure.class_children):
         span = slice(layout.parent_start[i], layout.parent_start[i + 1])
-        above = layout.parent_stride[span] @ codes[layout.parent_index[span]]
+        above = layout.parent_stride[span] @ states[layout.parent_index[span]]
         found.append(layout.n_classes + layout.offsets[i] + codes[i] * layout.n_classes + above)
     return np.stack(found, axis=1)
 

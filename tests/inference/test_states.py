@@ -2,32 +2,39 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numba
 import numpy as np
 import pytest
+from scipy import stats
 from scipy.special import logsumexp
 
 import oracle
 from discbayes.inference import (
+    EstimateWarning,
     InferenceOptions,
     draw,
+    exact,
     family_posteriors,
     feature_posterior,
     joint_posterior,
     log_joint,
     log_partition,
+    lumps,
     missing_posteriors,
     most_probable,
     most_probable_each,
     sample,
+    state_tables,
 )
 from discbayes.network import CLASS, CPTs, Layout, Structure, normalize
 
 UNCOMPILED = bool(numba.config.DISABLE_JIT)
-SEEDS = range(6 if UNCOMPILED else 60)
+SEEDS = range(5 if UNCOMPILED else 50)
 N_NETWORKS = 6  # of each seed
 MAX_VALUES = 100 if UNCOMPILED else 3_000
-N_ROWS = 6 if UNCOMPILED else 24
+N_ROWS = 6 if UNCOMPILED else 20
 
 
 def dense(tables):
@@ -118,7 +125,7 @@ def test_log_joint_and_posteriors_of_missing_features(seed):
         if np.isfinite(logsumexp(joint)):
             assert abs(log_partition(tables) - logsumexp(joint)) < 1e-9
         each = most_probable_each(tables, codes)
-        for m, row in enumerate(codes.T):
+        for m, row in enumerate(codes.T[:8]):
             given = missing_posteriors(tables, codes[:, [m]])
             assert sorted(given) == np.flatnonzero(row >= cards).tolist()
             for i, shares in given.items():
@@ -190,3 +197,126 @@ def test_normalized_tables_have_the_same_joint(seed):
         assert found.is_normalized
         assert found.layout.states is tables.layout.states
         np.testing.assert_allclose(np.exp(dense(found)), shares_of(joint), atol=1e-10)
+
+
+@pytest.mark.parametrize("normalized", [True, False])
+@pytest.mark.parametrize("kind", ["forest", "any"])
+def test_frequencies_of_draws_and_samples(kind, normalized):
+    rng = np.random.default_rng([*kind.encode(), normalized])
+    cards = np.array([4, 3, 5, 2])
+    structure = {
+        "forest": Structure(((), (0,), (0,), (2,))),
+        "any": Structure(((), (0,), (0, 1), (2, 1)), (True, True, False, True)),
+    }[kind]
+    states = (np.array([0, 1, 0, 1]), np.zeros(3, int), np.array([0, 0, 1, 1, 2]), np.arange(2))
+    tables = oracle.random_tables(rng, structure, cards, 3, normalized, True, states)
+    joint = dense(tables)
+    n = 2_000 if UNCOMPILED else 20_000
+    blank = np.repeat(cards[:, None], n, axis=1).astype(np.uint8)
+    given = blank.copy()
+    given[2] = 3
+    one_class = np.full(n, 2)
+    drawn = [
+        (sample(tables, n, rng), joint),
+        (draw(tables, blank, rng), joint),
+        (draw(tables, given, rng), np.where(np.arange(5)[:, None, None] == 3, joint, -np.inf)),
+        (draw(tables, blank, rng, one_class), np.where(np.arange(3) == 2, joint, -np.inf)),
+    ]
+    for (codes, classes), log_shares in drawn:
+        expected = n * shares_of(log_shares).ravel()
+        cells = np.ravel_multi_index((*codes, classes), joint.shape)
+        found = np.bincount(cells, minlength=joint.size)
+        assert not found[expected == 0].any()
+        # rare cells together, so that the statistic has its distribution
+        common = expected >= 10
+        found = np.append(found[common], found[~common].sum())
+        expected = np.append(expected[common], expected[~common].sum())
+        some = expected > 0
+        assert stats.chisquare(found[some], expected[some]).pvalue > 1e-4
+
+
+@pytest.mark.parametrize("route", ["workspace", "lumps"])
+@pytest.mark.parametrize("seed", range(2 if UNCOMPILED else 8))
+def test_other_routes_of_elimination(monkeypatch, seed, route):
+    """Rows that are conditioned on some states, and states that classes cannot tell apart."""
+    rng = np.random.default_rng([seed, *route.encode()])
+    cards = np.array([6, 4, 5, 3, 4, 2])
+    structure = Structure(((), (0,), (0, 1), (1, 2), (2, 3), (3, 4, 0)))
+    tables = oracle.random_tables(
+        rng, structure, cards, 4, bool(seed % 2), False, oracle.random_states(rng, cards)
+    )
+    if route == "workspace":
+        monkeypatch.setattr(exact, "WORKSPACE", 40)
+        monkeypatch.setattr(state_tables, "WORKSPACE", 40)
+    else:
+        for i, parents in enumerate(structure.parents):
+            for axis in range(len(parents)):  # equal slices in some classes
+                table = np.moveaxis(tables.log_table(i), axis, 0)
+                table[..., rng.integers(4)] = table[0, ..., 0]
+        monkeypatch.setattr(exact, "MAX_LIGHT_CELLS", 0.0)
+        monkeypatch.setattr(lumps, "MAX_COST", np.inf)
+        tables = CPTs(tables.layout, tables.log_prior, tables.log_theta.copy())
+        assert lumps.lumped_tables(tables)
+    joint, codes = dense(tables), random_rows(rng, cards, N_ROWS)
+    expected = np.array([logsumexp(rows_of(joint, cards, row), axis=0) for row in codes.T])
+    assert_same(log_joint(tables, codes), expected)
+    filled, chosen, value = most_probable(tables, codes)
+    assert_same(value, np.array([rows_of(joint, cards, row).max() for row in codes.T]))
+    assert_same(joint[(*filled, chosen)], value)
+    filled, chosen = draw(tables, codes, rng)
+    assert np.isfinite(joint[(*filled, chosen)]).all()
+
+
+def test_estimates_of_rows_beyond_the_limit():
+    rng = np.random.default_rng(3)
+    cards = np.full(9, 6)
+    structure = Structure(tuple(tuple(range(max(0, i - 3), i)) for i in range(9)))
+    states = tuple(np.array([0, 0, 1, 1, 2, 2]) for _ in cards)
+    for normalized in (True, False):
+        tables = oracle.random_tables(rng, structure, cards, 2, normalized, False, states)
+        codes = random_rows(rng, cards, 6)
+        codes[-1] = 2
+        options = InferenceOptions(20, 400)
+        error = np.zeros((6, 2))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", EstimateWarning)
+            found = log_joint(tables, codes, options, error)
+        expected = log_joint(tables, codes)
+        assert error.any()
+        assert (np.abs(np.expm1(found - expected)) <= 4 * error + 1e-9).all()
+
+
+def test_states_are_checked():
+    structure, cards = Structure(((), (0,))), np.array([3, 2])
+    for wrong in (
+        (np.array([0, 1, 1]),),
+        (np.array([0, 1]), np.arange(2)),
+        (np.array([0, 2, 2]), np.arange(2)),
+        (np.array([1, 1, 2]), np.arange(2)),
+        (np.array([-1, 0, 1]), np.arange(2)),
+    ):
+        with pytest.raises(ValueError, match="states of"):
+            Layout(structure, cards, 2, wrong)
+
+
+@pytest.mark.parametrize("seed", SEEDS[:10])
+def test_values_as_states_give_the_same_bits(seed):
+    rng = np.random.default_rng(seed)
+    for _ in range(N_NETWORKS):
+        tables = random_network(rng).by_value
+        layout = tables.layout
+        own = tuple(np.arange(card) for card in layout.cards)
+        same = CPTs(
+            Layout(layout.structure, layout.cards, layout.n_classes, own), tables.log_prior,
+            tables.log_theta,
+        )  # fmt: skip
+        codes = random_rows(rng, layout.cards, N_ROWS)
+        np.testing.assert_array_equal(log_joint(same, codes), log_joint(tables, codes))
+        found, expected = most_probable(same, codes), most_probable(tables, codes)
+        for one, other in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(one, other)
+        np.testing.assert_array_equal(
+            most_probable_each(same, codes), most_probable_each(tables, codes)
+        )
+        assert layout.has_states(own)
+        assert same.layout.has_states(None)
