@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -23,3 +24,12 @@ def writable(value: Any) -> Any:
     """Return a copy of a read-only array, and any other value as it is."""
     read_only = isinstance(value, np.ndarray) and not value.flags.writeable
     return np.array(value) if read_only else value
+
+
+def starts_of(sizes: Sequence[int] | np.ndarray) -> np.ndarray:
+    """Return where each of several consecutive parts begins, and where the last one ends.
+
+    >>> starts_of([2, 3])
+    array([0, 2, 5])
+    """
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)

@@ -22,6 +22,7 @@ from discbayes.parameters.problem import Problem
 
 # the second feature does not depend on the class
 STRUCTURE = Structure(((), (0,), (0, 1), (2,)), (True, False, True, True))
+FREE = [(False, False), (True, False), (False, True), (True, True)]
 
 
 def table(seed=0, n_rows=120, missing=0.0, weighted=False, n_classes=3):
@@ -116,7 +117,7 @@ def test_a_row_that_is_left_out_reads_the_counts_of_the_others():
     structure = Structure(((), (0,), (0, 1), (2,)))
     learner = HierarchicalSmoothing()
     levels = learner.levels(data, count(data), structure)
-    parameterization = LevelWeights(levels, free_cells=False)
+    parameterization = LevelWeights(levels)
     numbers = parameterization.numbers(parameterization.start())
     spread = spreads(learner, data)
     states = data.domain.states
@@ -164,9 +165,9 @@ def test_the_strength_has_the_largest_leave_one_out_likelihood():
     assert best == (0.3, 3.0, 30.0)[int(np.argmax(values))]
 
 
-def problem_of(data, structure, free_cells, objective=None, leave_one_out=True, n_jobs=None):
+def problem_of(data, structure, free, objective=None, leave_one_out=True, n_jobs=None):
     levels = HierarchicalSmoothing().levels(data, count(data), structure)
-    parameterization = LevelWeights(levels, free_cells, n_jobs)
+    parameterization = LevelWeights(levels, *free, n_jobs)
     scores = LogScores(data, levels.layout, True, n_jobs, leave_one_out)
     return Problem(objective or ConditionalLikelihood(), scores, parameterization, n_jobs)
 
@@ -178,11 +179,11 @@ def random_point(problem, seed=1):
 
 
 @pytest.mark.parametrize("objective", [ConditionalLikelihood(), Margin(0.5)], ids=["cl", "margin"])
-@pytest.mark.parametrize("free_cells", [False, True])
+@pytest.mark.parametrize("free", FREE)
 @pytest.mark.parametrize("missing", [0.0, 0.3])
-def test_the_gradient_is_the_numerical_one(missing, free_cells, objective):
+def test_the_gradient_is_the_numerical_one(missing, free, objective):
     data = table(missing=missing, weighted=True, n_rows=70)
-    problem = problem_of(data, STRUCTURE, free_cells, objective)
+    problem = problem_of(data, STRUCTURE, free, objective)
     point = random_point(problem)
     _, gradient = problem.value_and_gradient(point)
     rng = np.random.default_rng(0)
@@ -196,7 +197,7 @@ def test_the_gradient_is_the_numerical_one(missing, free_cells, objective):
 @pytest.mark.parametrize("missing", [0.0, 0.3])
 def test_the_value_without_leaving_out_is_that_of_the_tables(missing):
     data = table(missing=missing)
-    problem = problem_of(data, STRUCTURE, True, leave_one_out=False)
+    problem = problem_of(data, STRUCTURE, (True, True), leave_one_out=False)
     point = random_point(problem)
     tables = problem.parameterization.tables(point)
     scores = log_joint(tables, data.codes)
@@ -208,18 +209,18 @@ def test_the_value_without_leaving_out_is_that_of_the_tables(missing):
 
 def test_two_threads_give_the_same_bits():
     data = table(n_rows=3000, missing=0.1)
-    problems = [problem_of(data, STRUCTURE, True, n_jobs=n) for n in (1, 2)]
+    problems = [problem_of(data, STRUCTURE, (True, True), n_jobs=n) for n in (1, 2)]
     point = random_point(problems[0])
     values, gradients = zip(*(p.value_and_gradient(point) for p in problems), strict=True)
     assert values[0] == values[1]
     assert np.array_equal(*gradients)
 
 
-@pytest.mark.parametrize("cell_penalty", [None, 1.0])
-def test_the_fit_raises_the_conditional_likelihood(cell_penalty):
+@pytest.mark.parametrize("penalties", [{}, {"value_penalty": 1.0}, {"cell_penalty": 1.0}])
+def test_the_fit_raises_the_conditional_likelihood(penalties):
     data = table(n_rows=300)
     context = Context()
-    learner = LevelWeightedCCBN(cell_penalty=cell_penalty, tol=1e-7)
+    learner = LevelWeightedCCBN(**penalties, tol=1e-7)
     tables = learner.learn(data, count(data), STRUCTURE, context)
     scores = [step["score"] for step in context.history]
     assert len(scores) > 3

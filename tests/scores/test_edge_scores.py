@@ -16,11 +16,13 @@ from coded import domain_of, encoded
 from discbayes.counts import contingency, count, count_extensions, count_family, count_pairs
 from discbayes.data.domain import Encoded
 from discbayes.network import Structure
+from discbayes.parameters.hierarchical import STRENGTHS
 from discbayes.scores import (
     EDGE_SCORES,
     ApproximateLikelihood,
     EdgeScore,
     FactorizedLikelihood,
+    LeaveOneOutLikelihood,
     edge_score_of,
 )
 from formulas import (
@@ -36,7 +38,8 @@ from formulas import (
 )
 from oracle import random_structure
 
-NAMES = ["ll", "cmi", "mdl", "fcll", "acll", "residual", "interaction"]
+NAMES = ["ll", "cmi", "mdl", "fcll", "acll", "residual", "interaction", "loo"]
+DIRECTED = ("acll", "loo")
 KINDS = [(2, 0.0, False), (2, 0.2, True), (3, 0.0, True), (4, 0.2, False)]  # classes, gaps, weights
 CARDS = [3, 2, 4, 2]
 
@@ -69,7 +72,7 @@ def weight_by_entropies(name, table, n_rows):
 
 
 @pytest.mark.parametrize("n_classes, gaps, weighted", KINDS)
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "acll"])
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in DIRECTED])
 def test_weights_of_information_scores_by_entropies(name, n_classes, gaps, weighted):
     data = data_of(1, n_classes, gaps, weighted)
     counts = count(data)
@@ -129,7 +132,7 @@ def test_threads_and_parts_change_no_bit(name, monkeypatch):
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("class_parent", [True, False])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "loo"])
 def test_families_by_their_formulas(name, class_parent, weighted):
     data = data_of(5, weighted=weighted)
     counts, score = count(data), edge_score_of(name)
@@ -375,6 +378,7 @@ def test_every_name_makes_a_score():
         "bic",
         "fcll",
         "acll",
+        "loo",
         "residual",
         "interaction",
     ]
@@ -383,7 +387,7 @@ def test_every_name_makes_a_score():
         score = edge_score_of(name)
         assert type(score) is kind
         assert isinstance(score, EdgeScore)
-        assert score.symmetric == (name != "acll")
+        assert score.symmetric == (name not in DIRECTED)
         assert edge_score_of(score) is score
         assert clone(score).get_params() == score.get_params()
 
@@ -413,3 +417,58 @@ def test_acll_needs_smoothing(strength):
             getattr(ApproximateLikelihood(strength), ask)(
                 data, count(data), *([0, ()] if ask == "family" else [])
             )
+
+
+# ---- leave-one-out likelihood
+
+
+def left_out_by_hand(table):
+    """Each row under tables from all others: the best strength of each level, by loops."""
+
+    def likelihood(read):
+        return sum(n * log(read(u, x, c)) for (u, x, c), n in np.ndenumerate(table) if n > 0)
+
+    alone, everywhere = table.sum(axis=0), table.sum(axis=(0, 2))
+    card, total = table.shape[1], table.sum()
+
+    def below(x):
+        return (everywhere[x] - 1 + 1 / card) / total
+
+    def of_class(m):
+        return lambda u, x, c: (alone[x, c] - 1 + m * below(x)) / (alone[:, c].sum() - 1 + m)
+
+    m0 = max(STRENGTHS, key=lambda m: likelihood(of_class(m)))
+    if len(table) == 1:
+        return likelihood(of_class(m0))
+
+    def of_parents(m):
+        return lambda u, x, c: (
+            (table[u, x, c] - 1 + m * of_class(m0)(u, x, c)) / (table[u, :, c].sum() - 1 + m)
+        )
+
+    return max(likelihood(of_parents(m)) for m in STRENGTHS)
+
+
+@pytest.mark.parametrize("n_classes", [1, 2, 3])
+def test_leave_one_out_likelihood_by_hand(n_classes):
+    data = data_of(5, n_classes)
+    score = LeaveOneOutLikelihood()
+    for i, parents in ((0, ()), (0, (1,)), (2, (0,)), (3, (0, 2))):
+        table = table_of(data, (*parents, i)).reshape(-1, data.cards[i], n_classes)
+        expected = left_out_by_hand(table)
+        assert score.local(table, True, 90.0) == pytest.approx(expected, abs=1e-9)
+    pooled = table.sum(axis=2, keepdims=True)
+    assert score.local(table, False, 90.0) == pytest.approx(left_out_by_hand(pooled), abs=1e-9)
+
+
+def test_edges_in_noise_do_not_raise_the_leave_one_out_likelihood():
+    rng = np.random.default_rng(0)
+    data = encoded(rng, [8, 8, 8, 8], 3, 400)
+    weights = LeaveOneOutLikelihood().weights(data, count(data))
+    assert weights.max() < 5.0
+    assert edge_score_of("ll").weights(data, count(data)).max() > 50.0
+
+
+def test_leave_one_out_refuses_em():
+    with pytest.raises(ValueError, match="cannot be left out"):
+        LeaveOneOutLikelihood(missing="em")._check()

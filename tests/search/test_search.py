@@ -18,6 +18,7 @@ from discbayes.data.domain import Encoded
 from discbayes.engine import Context
 from discbayes.kernels import counting
 from discbayes.network import Structure
+from discbayes.scores import edge_score_of
 from discbayes.search import KDB, STRUCTURES, FixedStructure, NaiveBayes, SpanningTree
 from discbayes.search.tree import spanning_tree
 
@@ -356,6 +357,34 @@ def test_kdb_by_its_definition(seed, k):
     structure = learn(KDB(k), data)
     assert [set(group) for group in structure.parents] == kdb_by_definition(data, k)
     assert structure.max_parents == k
+
+
+def test_selective_kdb_takes_parents_while_the_score_rises():
+    data = linked(3)
+    counts, score = count(data), edge_score_of("loo")
+    weights = score.weights(data, counts)
+    structure = learn(KDB(2, score="loo", selective=True), data)
+    order = np.argsort(-class_information(counts), kind="stable").tolist()
+    assert 0 < structure.n_edges < learn(KDB(2), data).n_edges
+    for place, i in enumerate(order):
+        candidates = sorted(order[:place], key=lambda p, i=i: -weights[p, i])[:6]
+        taken = []
+        now = score.family(data, counts, i, ())
+        while len(taken) < 2:
+            found = {
+                p: score.family(data, counts, i, [*taken, p]) for p in candidates if p not in taken
+            }
+            best = max(found, key=found.get, default=None)
+            if best is None or found[best] <= now + 1e-9:
+                break
+            taken.append(best)
+            now = found[best]
+        assert structure.parents[i] == tuple(taken)
+
+
+def test_selective_kdb_finds_no_edges_in_noise():
+    data = encoded(np.random.default_rng(0), [4] * 6, 2, 300)
+    assert learn(KDB(3, score="mdl", selective=True), data).n_edges == 0
 
 
 def test_kdb_honours_required_and_forbidden_edges():

@@ -11,9 +11,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from discbayes._arrays import writable
+from discbayes._arrays import starts_of, writable
 from discbayes.data.domain import code_dtype
-from discbayes.inference.state_tables import starts_of
 from discbayes.kernels.network_arrays import (
     CPTArrays,
     ForestArrays,

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from discbayes._arrays import starts_of
 from discbayes.kernels._vectors import SIZE
 from discbayes.kernels.network_arrays import StateTables
 from discbayes.kernels.row_factors import RowScratch, make_scratch
@@ -179,8 +180,3 @@ def _add_group(
         on_logs,
         cpts.is_normalized,
     )
-
-
-def starts_of(sizes: np.ndarray | list[int]) -> np.ndarray:
-    """Return where consecutive runs of these sizes start, and where the last one ends."""
-    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)

@@ -26,10 +26,16 @@ class LevelArrays(NamedTuple):
     rest: np.ndarray  # lines of the table that read the same line of the level
     values: np.ndarray  # the levels: log p, and logarithms of the ratios to the level below
     left_out: np.ndarray  # what is added where the row that reads a cell is left out of the counts
-    free_start: np.ndarray  # the first free cell of each feature, which may have none
     state_start: np.ndarray
     state_of: np.ndarray  # the state of each value, to which a free cell belongs
     n_states: np.ndarray
+
+
+class FreeStarts(NamedTuple):
+    """Where the free cells of each feature start: one for all parents' values, or for each."""
+
+    values: np.ndarray  # the end is the start of the next feature; many have none
+    cells: np.ndarray
 
 
 @helper
@@ -47,7 +53,7 @@ def _to_probabilities(log_theta, power, out):
 
 
 @kernel
-def weighted_tables(weights, free, levels, n_classes, features, log_theta, own):
+def weighted_tables(weights, free, starts, levels, n_classes, features, log_theta, own):
     """Compute the tables of some features, and ``own``: what leaving a row out adds to them."""
     first_feature, last_feature = features
     widest = 0
@@ -68,15 +74,29 @@ def weighted_tables(weights, free, levels, n_classes, features, log_theta, own):
                 at = levels.begin[j] + u // levels.rest[j] * size
                 _add_level(weights[j], levels.values[at : at + size], line)
                 _add_level(weights[j], levels.left_out[at : at + size], own_line)
-            if free.size > 0 and levels.free_start[i] < levels.free_start[i + 1]:
-                at = levels.free_start[i] + u * levels.n_states[i] * n_classes
-                for x in range(card):
-                    state = levels.state_of[levels.state_start[i] + x]
-                    cell = at + state * n_classes
-                    _add_level(
-                        1.0, free[cell : cell + n_classes], line[x * n_classes :][:n_classes]
-                    )
+            states = levels.state_of[levels.state_start[i] : levels.state_start[i] + card]
+            if starts.values[i] < starts.values[i + 1]:
+                _add_free(free[starts.values[i] :], states, n_classes, line)
+            if starts.cells[i] < starts.cells[i + 1]:
+                at = starts.cells[i] + u * levels.n_states[i] * n_classes
+                _add_free(free[at:], states, n_classes, line)
             _normalize(line, card, n_classes, top, total, scratch[:size], power[:size])
+
+
+@helper
+def _add_free(free, states, n_classes, line):
+    """Add the free cell of the state of each value."""
+    for x in range(states.size):
+        for c in range(n_classes):
+            line[x * n_classes + c] += free[states[x] * n_classes + c]
+
+
+@helper
+def _add_free_gradient(slope, states, n_classes, free):
+    """Add the gradient of each value to that of the free cell of its state."""
+    for x in range(states.size):
+        for c in range(n_classes):
+            free[states[x] * n_classes + c] += slope[x * n_classes + c]
 
 
 @helper
@@ -104,11 +124,12 @@ def _normalize(line, card, n_classes, top, total, scratch, power):
 
 
 @kernel
-def weight_gradient(log_theta, gradient, own_gradient, levels, n_classes, features, weights, free):
+def weight_gradient(log_theta, gradient, own_gradient, starts, levels, n_classes, features, weights,
+                    free):  # fmt: skip
     """Compute the gradient of weights and free cells from that of the tables and of ``own``.
 
     A change of one number of a line changes the normalizing sum, too: the gradient of the numbers
-    before they were normalized is g − θ·Σg. An empty ``free`` means that there are no free cells.
+    before they were normalized is g − θ·Σg.
     """
     first_feature, last_feature = features
     widest = 0
@@ -139,9 +160,9 @@ def weight_gradient(log_theta, gradient, own_gradient, levels, n_classes, featur
                 for k in range(size):
                     value += before[k] * level[k] + own_slope[k] * left_out[k]
                 weights[j] += value
-            if free.size > 0 and levels.free_start[i] < levels.free_start[i + 1]:
-                at = levels.free_start[i] + u * levels.n_states[i] * n_classes
-                for x in range(card):
-                    cell = at + levels.state_of[levels.state_start[i] + x] * n_classes
-                    for c in range(n_classes):
-                        free[cell + c] += before[x * n_classes + c]
+            states = levels.state_of[levels.state_start[i] : levels.state_start[i] + card]
+            if starts.values[i] < starts.values[i + 1]:
+                _add_free_gradient(before, states, n_classes, free[starts.values[i] :])
+            if starts.cells[i] < starts.cells[i + 1]:
+                at = starts.cells[i] + u * levels.n_states[i] * n_classes
+                _add_free_gradient(before, states, n_classes, free[at:])

@@ -22,6 +22,7 @@ from functools import cached_property
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from discbayes._arrays import starts_of
 from discbayes.counts import Counts, FamilyCounts, count_families
 from discbayes.data.domain import Domain
 from discbayes.data.rows import Rows
@@ -66,20 +67,6 @@ class BackoffLevels:
         return np.array([level for group in self.values for level in range(len(group))], np.int64)
 
     @cached_property
-    def free_shapes(self) -> list[tuple[int, ...]]:
-        """The shape of the table of free cells of each feature: its own values by state.
-
-        What does not depend on the class has none.
-        """
-        layout = self.layout
-        return [
-            (*shape[:-2], int(n_states), shape[-1]) if depends else (0,)
-            for shape, n_states, depends in zip(
-                layout.shapes, layout.n_states, layout.structure.class_children, strict=True
-            )
-        ]
-
-    @cached_property
     def arrays(self) -> LevelArrays:
         """The levels as kernels take them."""
         layout = self.layout
@@ -92,12 +79,11 @@ class BackoffLevels:
         return LevelArrays(
             layout.offsets,
             layout.cards,
-            _starts([len(group) for group in self.values]),
-            _starts([level.size for level in levels]),
+            starts_of([len(group) for group in self.values]),
+            starts_of([level.size for level in levels]),
             np.array(lines, np.int64),
             _flat(levels),
             _flat([level for group in self.left_out for level in group]),
-            _starts([int(np.prod(shape)) for shape in self.free_shapes]),
             layout.state_start,
             layout.state_of,
             layout.n_states.astype(np.int64),
@@ -112,10 +98,6 @@ class BackoffLevels:
             for level in group:
                 table += np.repeat(level, len(table) // len(level), axis=0)
         return CPTs(self.layout, self.log_prior, log_theta)
-
-
-def _starts(sizes: Sequence[int]) -> np.ndarray:
-    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 
 def _flat(tables: Sequence[np.ndarray]) -> np.ndarray:

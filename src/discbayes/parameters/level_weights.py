@@ -3,7 +3,7 @@
 Z17 learns weights on generative log θ, and names in its section 8 what is missing: lower levels,
 learned as well. Here they are::
 
-    log q(x | u, c) = w₀·log p₀ + Σ w_l·(log p_l − log p_(l−1)) + free cell − log Z(u, c)
+    log q(x | u, c) = w₀·log p₀ + Σ w_l·(log p_l − log p_(l−1)) + free parameters − log Z(u, c)
 
 p_l are the levels of ``HierarchicalSmoothing``, Z is the sum over x: the tables are normalized, so
 that the result is a Bayesian network. The weight of a feature and level is a_l + δ: one weight of
@@ -13,6 +13,7 @@ levels without themselves (leave-one-out), since the counts that they are in fla
 
 from __future__ import annotations
 
+import math
 import warnings
 from dataclasses import dataclass, field
 from functools import partial
@@ -23,6 +24,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
+from discbayes._arrays import starts_of
 from discbayes._settings import is_integer
 from discbayes.counts import Counts
 from discbayes.data.rows import Rows
@@ -31,7 +33,11 @@ from discbayes.kernels import level_tables as kernels
 from discbayes.network import CPTs, Structure
 from discbayes.objectives import ConditionalLikelihood
 from discbayes.optim import Outcome, lbfgs, until_interrupted
-from discbayes.parameters.hierarchical import BANDWIDTH, BackoffLevels, HierarchicalSmoothing
+from discbayes.parameters.hierarchical import (
+    BANDWIDTH,
+    BackoffLevels,
+    HierarchicalSmoothing,
+)
 from discbayes.parameters.log_scores import LogScores
 from discbayes.parameters.parameterization import FreeCells, Numbers
 from discbayes.parameters.problem import Penalty, Problem
@@ -47,14 +53,36 @@ class LevelWeights:
     normalized, repeats = True, 1.0
     own: FreeCells | None = None
 
-    def __init__(self, levels: BackoffLevels, free_cells: bool, n_jobs: int | None = None):
+    def __init__(
+        self,
+        levels: BackoffLevels,
+        free_values: bool = False,
+        free_cells: bool = False,
+        n_jobs: int | None = None,
+    ):
         self.layout, self.n_prior = levels.layout, levels.layout.n_classes
         self.levels, self.n_jobs = levels, n_jobs
         self.level_of = levels.level_of
         self.n_shared = int(self.level_of.max(initial=-1)) + 1
-        self.n_free = int(levels.arrays.free_start[-1]) if free_cells else 0
+        self.free_starts = self._place_free(free_values, free_cells)
+        self.n_free = int(self.free_starts.cells[-1])
         self.size = self.n_prior + self.n_shared + self.level_of.size + self.n_free
         self._parts = _parts(np.diff(self.layout.offsets))
+
+    def _place_free(self, free_values: bool, free_cells: bool) -> kernels.FreeStarts:
+        """Return where free cells start: those of values, whatever the parents, before the others.
+
+        What does not depend on the class has none, and a feature without parents has no use for
+        both.
+        """
+        layout = self.layout
+        depends = np.array(layout.structure.class_children, np.int64)
+        of_values = depends * layout.n_states * self.n_prior
+        lines = np.array([math.prod(shape[:-2]) for shape in layout.shapes], np.int64)
+        alone = np.array([not group for group in layout.structure.parents])
+        of_cells = np.where(alone & free_values, 0, of_values * lines)
+        values = starts_of(of_values * free_values)
+        return kernels.FreeStarts(values, values[-1] + starts_of(of_cells * free_cells))
 
     def split(self, free: np.ndarray) -> tuple[np.ndarray, ...]:
         """Return the parameters of classes, shared weights, deviations, and free cells."""
@@ -82,8 +110,8 @@ class LevelWeights:
 
         def one(features: tuple[int, int]) -> None:
             kernels.weighted_tables(
-                weights, cells, self.levels.arrays, self.n_prior, features, numbers.cells[:size],
-                numbers.cells[size:],
+                weights, cells, self.free_starts, self.levels.arrays, self.n_prior, features,
+                numbers.cells[:size], numbers.cells[size:],
             )  # fmt: skip
 
         parallel_map(one, self._parts, self.n_jobs, work=CELL_WORK * self.layout.size)
@@ -101,8 +129,8 @@ class LevelWeights:
 
         def one(features: tuple[int, int]) -> None:
             kernels.weight_gradient(
-                numbers.cells[:size], gradient.cells[:size], own, self.levels.arrays,
-                self.n_prior, features, deviations, cells,
+                numbers.cells[:size], gradient.cells[:size], own, self.free_starts,
+                self.levels.arrays, self.n_prior, features, deviations, cells,
             )  # fmt: skip
 
         parallel_map(one, self._parts, self.n_jobs, work=CELL_WORK * self.layout.size)
@@ -147,9 +175,12 @@ class LevelWeightedCCBN(BaseEstimator):
     weight_penalty : float, default=10.0
         The strength λ of the penalty λ/2·Σ δ² on the deviations of the weights of features from
         those that all features share.
+    value_penalty : float or None, default=None
+        The strength ρ of the penalty ρ/2·Σ θ² on free parameters of states, one for each state of a
+        feature and class, whatever its parents are. None for no such parameters.
     cell_penalty : float or None, default=None
-        The strength ρ of the penalty ρ/2·Σ θ² on free cells, one for each combination of states of
-        a feature and its parents and class. None for no free cells.
+        The strength of the penalty on free parameters of cells, one for each state of a feature and
+        of its parents and each class. None for no such parameters.
     bandwidth : float, default=1.5
         The bandwidth of ``HierarchicalSmoothing``.
     max_iter : int, default=150
@@ -172,12 +203,14 @@ class LevelWeightedCCBN(BaseEstimator):
     def __init__(
         self,
         weight_penalty: float = 10.0,
+        value_penalty: float | None = None,
         cell_penalty: float | None = None,
         bandwidth: float = BANDWIDTH,
         max_iter: int = 150,
         tol: float = 1e-5,
     ):
         self.weight_penalty = weight_penalty
+        self.value_penalty = value_penalty
         self.cell_penalty = cell_penalty
         self.bandwidth = bandwidth
         self.max_iter = max_iter
@@ -206,7 +239,9 @@ class LevelWeightedCCBN(BaseEstimator):
         levels = HierarchicalSmoothing(bandwidth=self.bandwidth).levels(
             data, counts, structure, context.n_jobs
         )
-        parameterization = LevelWeights(levels, self.cell_penalty is not None, context.n_jobs)
+        parameterization = LevelWeights(
+            levels, self.value_penalty is not None, self.cell_penalty is not None, context.n_jobs
+        )
         outcome = self._maximize(parameterization, data, context)
         return parameterization.tables(outcome.point)
 
@@ -243,13 +278,15 @@ class LevelWeightedCCBN(BaseEstimator):
         prior[:] = PRIOR_PENALTY
         shared[:] = SHARED_PENALTY
         deviations[:] = self.weight_penalty
-        cells[:] = 0.0 if self.cell_penalty is None else self.cell_penalty
+        n_values = int(parameterization.free_starts.values[-1])
+        cells[:n_values] = self.value_penalty
+        cells[n_values:] = self.cell_penalty
         return _LevelPenalty(1.0, center, strengths=strengths)
 
     def _check(self) -> None:
-        for name in ("weight_penalty", "cell_penalty", "tol"):
+        for name in ("weight_penalty", "value_penalty", "cell_penalty", "tol"):
             value = getattr(self, name)
-            if value is None and name == "cell_penalty":
+            if value is None and name in ("value_penalty", "cell_penalty"):
                 continue
             if not (np.isfinite(value) and value >= 0):
                 raise ValueError(f"{name}={value!r} must be a number that is at least 0")

@@ -9,6 +9,7 @@ from discbayes.scores.edge import (
     ExplainingAway,
     FactorizedLikelihood,
     Interaction,
+    LeaveOneOutLikelihood,
     LogLikelihood,
     edge_score_of,
 )
@@ -22,6 +23,7 @@ __all__ = [
     "ExplainingAway",
     "FactorizedLikelihood",
     "Interaction",
+    "LeaveOneOutLikelihood",
     "LogLikelihood",
     "edge_score_of",
 ]

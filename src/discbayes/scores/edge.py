@@ -13,6 +13,7 @@ fcll         ``FactorizedLikelihood``    α + β   −βλ   N·((α+β)·I(Xi;X
 interaction  ``Interaction``             0       −βλ   −N·βλ·D (C11 footnote 2)
 residual     ``ExplainingAway``          0       1     D: the mean over rows
 acll         ``ApproximateLikelihood``                 C11 Eq. 12; depends on the direction
+loo          ``LeaveOneOutLikelihood``                 log likelihood of rows left out
 ===========  ==========================  ======  ====  ========================================
 
 D is I(Xi;Xp|C) − I(Xi;Xp). α, β and λ are those of C11 Theorems 1 and 5. If the class is not a
@@ -56,8 +57,9 @@ from discbayes.counts import (
     visit_pairs,
 )
 from discbayes.data.rows import Rows
-from discbayes.kernels import acll
+from discbayes.kernels import acll, leave_one_out
 from discbayes.parameters.generative import MISSING
+from discbayes.parameters.hierarchical import STRENGTHS
 
 # α, β and λ of C11 Theorems 1 and 5.
 ALPHA = (np.pi**2 + 6) / 24
@@ -860,6 +862,116 @@ class ApproximateLikelihood(EdgeScore):
         return float(self.strength)
 
 
+class LeaveOneOutLikelihood(EdgeScore):
+    """The log likelihood of each row under tables that are estimated from all other rows.
+
+    The tables back off to the class alone, as those of ``HierarchicalSmoothing``, with the strength
+    of the largest likelihood. An edge has a positive weight only if it predicts rows that it was
+    not estimated from, so that a search on this score ends by itself. Weights of rows are numbers
+    of observations, of which one is left out.
+
+    Parameters
+    ----------
+    missing : {"available", "em"}, default="available"
+        How missing values are handled, see ``EdgeScore``; EM is refused, as values that it fills in
+        cannot be left out.
+
+    Examples
+    --------
+    >>> from discbayes import HillClimb
+    >>> HillClimb(score=LeaveOneOutLikelihood()).score
+    LeaveOneOutLikelihood()
+    """
+
+    symmetric = False
+
+    counts_pairs_only = True
+
+    def _check(self) -> None:
+        super()._check()
+        if self.missing == "em":
+            raise ValueError(
+                "LeaveOneOutLikelihood(missing='em'): values filled in by EM cannot be left out:"
+                " use missing='available', or another score"
+            )
+
+    def weights(
+        self,
+        data: Rows,
+        counts: Counts,
+        n_jobs: int | None = None,
+        skip: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """Return the gain of each edge, from the counts of each pair of features.
+
+        Parameters
+        ----------
+        data : Encoded or RowBlocks
+            The rows.
+        counts : Counts
+            The counts of the features.
+        n_jobs : int, optional
+            The number of threads.
+        skip : bool array (n_features, n_features), optional
+            Pairs that are not measured.
+
+        Returns
+        -------
+        array (n_features, n_features)
+            The weight of each edge ``[p, i]``.
+
+        Examples
+        --------
+        >>> from discbayes.counts import count
+        >>> from discbayes.data import FrameEncoder
+        >>> data = FrameEncoder().fit_transform([["x", "x"], ["x", "x"], ["y", "y"]] * 4, [0] * 12)
+        >>> LeaveOneOutLikelihood().weights(data, count(data)).round(1).tolist()
+        [[0.0, 6.8], [6.8, 0.0]]
+        """
+        self._check()
+        cards, strengths = data.cards, np.array(STRENGTHS)
+        weights = np.zeros((data.n_features, data.n_features))
+
+        def visit(first: int, seconds: np.ndarray, starts: np.ndarray, cells: np.ndarray) -> None:
+            gains = np.empty((seconds.size, 2))
+            leave_one_out.pair_gains(
+                cells, starts, cards[first], cards[seconds], data.n_classes, strengths, gains
+            )
+            weights[first, seconds], weights[seconds, first] = gains.T
+
+        visit_pairs(data, counts, visit, n_jobs, skip)
+        return weights
+
+    def local(self, table: np.ndarray, class_parent: bool, n_rows: float) -> float:
+        """Return the score of a family from its counts.
+
+        Parameters
+        ----------
+        table : array (parent values, card, n_classes)
+            The counts.
+        class_parent : bool
+            Whether the class is a parent too.
+        n_rows : float
+            The weight of all rows of the data.
+
+        Returns
+        -------
+        float
+            The score.
+
+        Examples
+        --------
+        >>> table = np.array([[[2.0, 0.0], [1.0, 3.0]]])
+        >>> round(LeaveOneOutLikelihood().local(table, class_parent=True, n_rows=6.0), 2)
+        -4.16
+        """
+        if not class_parent:
+            table = table.sum(axis=2, keepdims=True)
+        return float(
+            leave_one_out.family_likelihood(np.ascontiguousarray(table), np.array(STRENGTHS))
+        )
+
+
 EDGE_SCORES: dict[str, type[EdgeScore]] = {
     "ll": LogLikelihood,
     "cmi": ConditionalInformation,
@@ -867,6 +979,7 @@ EDGE_SCORES: dict[str, type[EdgeScore]] = {
     "bic": DescriptionLength,
     "fcll": FactorizedLikelihood,
     "acll": ApproximateLikelihood,
+    "loo": LeaveOneOutLikelihood,
     "residual": ExplainingAway,
     "interaction": Interaction,
 }

@@ -16,6 +16,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from discbayes._arrays import starts_of
 from discbayes.counts import Counts, Wanted, count, count_wanted
 from discbayes.counts import contingency as counting
 from discbayes.data.rows import Rows
@@ -34,7 +35,6 @@ from discbayes.scoring.candidates import (
     SearchCost,
 )
 from discbayes.scoring.counting_scorer import MAX_CACHED, log_class_priors, require_class_parents
-from discbayes.scoring.incomplete_rows import starts_of
 from discbayes.scoring.scoring_rows import hold_out
 
 Item = TypeVar("Item")

@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from discbayes._arrays import starts_of
 from discbayes.engine import parallel_map
 from discbayes.inference import log_joint
 from discbayes.kernels import candidate_scan, family_theta, incomplete_scan
@@ -286,8 +287,3 @@ def _beliefs(
 
     parallel_map(fill, range(len(blocks)), n_jobs, work=rows.codes.size + beliefs.size * 20)
     return beliefs, belief_start
-
-
-def starts_of(sizes: Sequence[int] | np.ndarray) -> np.ndarray:
-    """Return where each of several consecutive parts begins, and where the last one ends."""
-    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discbayes._arrays import starts_of
 from discbayes.engine import parallel_map
 from discbayes.kernels import family_theta, joint_moves
 from discbayes.kernels.scan_records import MoveRows
 from discbayes.scoring.candidates import ParentMove
-from discbayes.scoring.incomplete_rows import starts_of
 
 if TYPE_CHECKING:
     from discbayes.scoring.counting_scorer import CountingScorer

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from discbayes._arrays import starts_of
 from discbayes._settings import is_integer
 from discbayes.engine import parallel_map, row_blocks
 from discbayes.kernels import annealing_proposals as kernels
@@ -16,7 +17,6 @@ from discbayes.kernels.scan_records import ChainRows, EdgeTables
 from discbayes.network import Structure
 from discbayes.scoring.candidate_families import Family
 from discbayes.scoring.counting_scorer import MAX_CACHED, CountingScorer
-from discbayes.scoring.incomplete_rows import starts_of
 from discbayes.search.base import Run
 from discbayes.search.sampled import SampleSearch
 

@@ -7,8 +7,11 @@ from typing import Any
 import numpy as np
 
 from discbayes.counts import class_information
+from discbayes.scores import EdgeScore
 from discbayes.search.base import Run, check_k
-from discbayes.search.edgewise import Edges, EdgeSearch, settled
+from discbayes.search.edgewise import Edges, EdgeSearch, rounded, settled
+
+CANDIDATES = 6  # features that a selective search tries as the next parent
 
 
 class KDB(EdgeSearch):
@@ -23,6 +26,12 @@ class KDB(EdgeSearch):
     score : str or EdgeScore, default="cmi"
         The weight of an edge, by default I(Xi;Xj|C), by name or as an object.
         ``ConditionalInformation(missing="em")`` uses incomplete rows too, also for I(Xi;C).
+    selective : bool, default=False
+        Whether a parent is taken only if it raises the score of the family with the parents that
+        were taken before it, so that the number of parents is that which the data support. Of the
+        six earlier features of largest weight the best one is taken, again and again. Scores that
+        more parents never lower, such as "cmi", always take ``k``; "loo" and "mdl" end before.
+        Parents are then listed in the order in which they were taken.
     **shared
         Settings of every search, see ``Search``.
 
@@ -39,14 +48,15 @@ class KDB(EdgeSearch):
     5
     """
 
-    def __init__(self, k: int = 1, score: Any = "cmi", **shared: Any):
+    def __init__(self, k: int = 1, score: Any = "cmi", selective: bool = False, **shared: Any):
         super().__init__(score, **shared)
         self.k = k
+        self.selective = selective
 
     @property
     def statistics_needed(self) -> str | None:  # type: ignore[override]
         """The counts that are enough to learn from: those of pairs, if there is one parent."""
-        return "pairs" if self.k == 1 else None
+        return "pairs" if self.k == 1 and not self.selective else None
 
     def _check(self) -> None:
         super()._check()
@@ -60,25 +70,66 @@ class KDB(EdgeSearch):
         order = _relevance_order(settled(class_information(score.alone(run.counts))), edges.kept)
         parents: list[tuple[int, ...]] = [()] * run.data.n_features
         for place, i in enumerate(order):
-            parents[i] = self._parents(run, edges, i, order[:place])
+            earlier = np.sort(np.array(order[:place], np.int64))
+            if self.selective:
+                parents[i] = self._selected(run, edges, score, i, earlier)
+            else:
+                parents[i] = self._parents(run, edges, i, earlier)
         edges.finish(run, parents, order)
 
-    def _parents(self, run: Run, edges: Edges, child: int, earlier: list[int]) -> tuple[int, ...]:
-        # All of them are earlier in the order.
-        chosen = np.flatnonzero(edges.kept[:, child]).tolist()
-        if len(chosen) > self.k:
-            raise ValueError(
-                f"{len(chosen)} parents of {run.names[child]!r} are required, above k={self.k}"
-            )
-        columns = np.sort(np.array(earlier, np.int64))
-        for p in columns[np.argsort(-edges.weights((columns, child)), kind="stable")].tolist():
+    def _parents(self, run: Run, edges: Edges, child: int, earlier: np.ndarray) -> tuple[int, ...]:
+        """Return the required parents and the earlier features of largest weight."""
+        chosen = self._required(run, edges, child)
+        for p in _by_weight(edges, earlier, child):
             if len(chosen) == self.k:
                 break
-            free = np.zeros(run.data.n_features, np.bool_)
-            free[p] = p not in chosen and edges.usable[p, child]
-            if run.limits.sizes.joining(child, chosen, free)[p]:
+            if self._joinable(run, edges, child, chosen, [p]):
                 chosen.append(p)
         return tuple(chosen)
+
+    def _selected(
+        self, run: Run, edges: Edges, score: EdgeScore, child: int, earlier: np.ndarray
+    ) -> tuple[int, ...]:
+        """Return the required parents and those that raise the score, one after the other."""
+        chosen = self._required(run, edges, child)
+        candidates = _by_weight(edges, earlier, child)[:CANDIDATES]
+        now = score.family(run.data, run.counts, child, chosen)
+        while len(chosen) < self.k:
+            candidates = self._joinable(run, edges, child, chosen, candidates)
+            if not candidates:
+                break
+            found = score.extensions(run.data, run.counts, child, chosen, candidates)
+            best = int(np.argmax(rounded(np.array(found), edges.unit)))
+            if not found[best] - now > edges.unit:
+                break
+            now = found[best]
+            chosen.append(candidates[best])
+        return tuple(chosen)
+
+    def _required(self, run: Run, edges: Edges, child: int) -> list[int]:
+        # All of them are earlier in the order.
+        required: list[int] = np.flatnonzero(edges.kept[:, child]).tolist()
+        if len(required) > self.k:
+            raise ValueError(
+                f"{len(required)} parents of {run.names[child]!r} are required, above k={self.k}"
+            )
+        return required
+
+    def _joinable(
+        self, run: Run, edges: Edges, child: int, chosen: list[int], candidates: list[int]
+    ) -> list[int]:
+        """Return the candidates that may be one more parent."""
+        free = np.zeros(run.data.n_features, np.bool_)
+        free[[p for p in candidates if p not in chosen and edges.usable[p, child]]] = True
+        joining = run.limits.sizes.joining(child, chosen, free)
+        return [p for p in candidates if joining[p]]
+
+
+def _by_weight(edges: Edges, earlier: np.ndarray, child: int) -> list[int]:
+    """Return features by the weights of their edges to a child, ties by column."""
+    order = np.argsort(-edges.weights((earlier, child)), kind="stable")
+    found: list[int] = earlier[order].tolist()
+    return found
 
 
 def _relevance_order(relevance: np.ndarray, required: np.ndarray) -> list[int]:
