@@ -13,7 +13,7 @@ FILES ?= 20000
 EXPERIMENTS ?= all
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-changed test-uncompiled properties answers check-recipes faults fuzz fuzz-quick coverage mutants lint js docs docs-links bench bench-smoke papers test-oldest test-newest test-locked lock audit keep-release dist test-dist clean
+.PHONY: help demo test test-changed test-uncompiled properties answers check-recipes faults fuzz fuzz-quick coverage mutants lint js docs docs-links bench bench-smoke papers peers test-oldest test-newest test-locked lock audit keep-release dist test-dist clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -38,6 +38,10 @@ $(VENV)/.fuzz: pyproject.toml | $(VENV)/.test
 
 $(VENV)/.bench: pyproject.toml | $(RUN)
 	$(RUN) -m pip install --quiet --editable '.[cli,bench]'
+	@touch $@
+
+$(VENV)/.peers: pyproject.toml | $(RUN)
+	$(RUN) -m pip install --quiet --editable '.[cli,plot,peers]'
 	@touch $@
 
 $(VENV)/.docs: pyproject.toml | $(RUN)
@@ -111,7 +115,7 @@ test-locked: ## run the tests with the versions of requirements/lock.txt, in .ve
 lock: $(VENV)/.lock ## write the oldest versions and the lock file anew, requirements/
 	$(RUN) tests/packaging/bounds.py
 	$(BIN)/uv pip compile --quiet --no-config --universal --upgrade --generate-hashes --no-header --no-annotate --python-version 3.11 \
-	  --extra all --extra docs --extra bench --extra test --extra fuzz --output-file requirements/lock.txt pyproject.toml
+	  --extra all --extra peers --extra docs --extra bench --extra test --extra fuzz --output-file requirements/lock.txt pyproject.toml
 
 audit: $(VENV)/.lock ## look for known vulnerabilities in the versions of requirements/lock.txt
 	$(BIN)/pip-audit --strict --disable-pip --requirement requirements/lock.txt
@@ -154,6 +158,9 @@ bench-smoke: $(VENV)/.bench ## run every benchmark once on few rows, to see that
 
 papers: $(VENV)/.demo ## repeat the papers' tables and figures (EXPERIMENTS="p10-table7 …"); goes on where it was interrupted
 	$(BIN)/discbayes reproduce $(EXPERIMENTS) --folder docs/results
+
+peers: $(VENV)/.peers ## the default beside LightGBM, CatBoost, XGBoost, random forests and EBMs, complete and with missing values; days, goes on where it was interrupted
+	$(BIN)/discbayes reproduce scenarios small-tables --folder docs/results
 
 clean: ## remove the environment and what was built
 	rm -rf $(VENV) $(VENV)-* build dist .pytest_cache .mypy_cache .ruff_cache demo docs/_build docs/gallery docs/api/generated

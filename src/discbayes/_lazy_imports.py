@@ -17,6 +17,10 @@ EXTRA_OF = {
     "clarabel": "solver",
     "dask": "dask",
     "distributed": "dask",
+    "lightgbm": "peers",
+    "xgboost": "peers",
+    "catboost": "peers",
+    "interpret": "peers",
 }
 
 

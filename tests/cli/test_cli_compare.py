@@ -136,8 +136,8 @@ def test_a_data_set_by_its_name_and_labels_that_are_numbers(place, capsys):
     [
         (["--recipes", "TAM"], "'TAM' is not a recipe; the nearest are TAN"),
         (
-            ["--baselines", "lr,rf"],
-            "there is no baseline 'rf'; they are lr, svm, hgb, tree, knn, cnb",
+            ["--baselines", "lr,gbm"],
+            "there is no baseline 'gbm'; they are lr, svm, hgb, tree, knn, cnb, rf",
         ),
         (["--baselines", "none", "--recipes", "none"], "there is nothing to compare"),
         (["--missing", "0,x"], "'x' is not a whole percentage from 0 to 100"),

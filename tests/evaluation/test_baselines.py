@@ -1,6 +1,12 @@
-"""Classifiers of scikit-learn on our tables: against pipelines made by hand, and at the edges."""
+"""Classifiers of other libraries on our tables: against pipelines made by hand, and at the edges.
+
+Those of the extra ``peers`` are tried where it is installed: it is too large for every run of the
+tests. ``make peers`` and ``make test-locked`` have it.
+"""
 
 from __future__ import annotations
+
+import sys
 
 import numpy as np
 import pandas as pd
@@ -9,7 +15,7 @@ import pyarrow as pa
 import pytest
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import CategoricalNB
 from sklearn.neighbors import KNeighborsClassifier
@@ -18,9 +24,23 @@ from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
 
 from discbayes import MDLPDiscretizer
+from discbayes._lazy_imports import EXTRA_OF, is_installed
 from discbayes.evaluation.baselines import BASELINES, METHODS, baseline
+from discbayes.evaluation.method_names import DEFAULT_BASELINES, PEERS
 
 N_TRAIN = 150
+
+
+def peer(name: str, *values):
+    """A parameter of a test that is skipped without the library of a baseline."""
+    package = METHODS[name].package
+    there = is_installed(package)
+    reason = f"{package} is not installed (the extra peers)"
+    return pytest.param(name, *values, marks=pytest.mark.skipif(not there, reason=reason))
+
+
+ALL = [peer(name) for name in BASELINES]
+THOSE_PEERS = [peer(name) for name in PEERS]
 
 
 def mixed_rows(n: int = 200, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
@@ -81,6 +101,7 @@ BY_HAND = {
     "svm": (scaled, CalibratedClassifierCV(SVC(), ensemble=False)),
     "knn": (scaled, KNeighborsClassifier()),
     "tree": (raw, DecisionTreeClassifier(min_samples_leaf=5, random_state=0)),
+    "rf": (raw, RandomForestClassifier(500, random_state=0)),
 }
 
 
@@ -130,10 +151,116 @@ def test_categorical_nb_after_our_cuts(rows):
     )
 
 
+def native(train: pd.DataFrame, X: pd.DataFrame) -> pd.DataFrame:
+    """Numbers, and categories as codes of the sorted values of the training rows, −1 missing."""
+    columns = {name: X[name].astype(float) for name in ("size", "count")}
+    for name in ("colour", "kind", "open"):
+        known = sorted(train[name].dropna().unique())
+        columns[name] = [known.index(v) if v in known else -1 for v in X[name]]
+    return pd.DataFrame(columns)
+
+
+def marked(frame: pd.DataFrame) -> pd.DataFrame:
+    """Codes as categories of pandas, missing ones as such."""
+    names = ["colour", "kind", "open"]
+    codes = {name: pd.Categorical.from_codes(frame[name], range(4)) for name in names}
+    return frame.assign(**codes)
+
+
+def lightgbm_by_hand(train, y, test):
+    from lightgbm import LGBMClassifier
+
+    model = LGBMClassifier(n_estimators=200, n_jobs=1, random_state=0, verbose=-1)
+    return model.fit(marked(train), y).predict_proba(marked(test))
+
+
+def xgboost_by_hand(train, y, test):
+    from xgboost import XGBClassifier
+
+    model = XGBClassifier(
+        n_estimators=200, tree_method="hist", enable_categorical=True, n_jobs=1, random_state=0
+    )
+    return model.fit(marked(train), y == "yes").predict_proba(marked(test))
+
+
+def catboost_by_hand(train, y, test):
+    from catboost import CatBoostClassifier
+
+    model = CatBoostClassifier(
+        iterations=500,
+        cat_features=["colour", "kind", "open"],
+        thread_count=1,
+        random_seed=0,
+        verbose=False,
+        allow_writing_files=False,
+    )
+    return model.fit(train, y).predict_proba(test)
+
+
+def ebm_by_hand(train, y, test):
+    from interpret.glassbox import ExplainableBoostingClassifier
+
+    kinds = ["continuous", "continuous", "nominal", "nominal", "nominal"]
+    model = ExplainableBoostingClassifier(feature_types=kinds, n_jobs=1, random_state=0)
+    return model.fit(text(train), y).predict_proba(text(test))
+
+
+def text(frame: pd.DataFrame) -> pd.DataFrame:
+    names = ["colour", "kind", "open"]
+    return frame.assign(
+        **{name: frame[name].map(lambda v: None if v < 0 else str(v)) for name in names}
+    )
+
+
+@pytest.mark.filterwarnings("ignore:Missing values detected")
+@pytest.mark.parametrize(
+    "name, by_hand",
+    [
+        peer("lightgbm", lightgbm_by_hand),
+        peer("xgboost", xgboost_by_hand),
+        peer("catboost", catboost_by_hand),
+        peer("ebm", ebm_by_hand),
+    ],
+)
+def test_peers_as_by_hand(name, by_hand, rows):
+    train, y, test = rows
+    expected = by_hand(native(train, train), y, native(train, test))
+    found = baseline(name).fit(train, y).predict_proba(test)
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", THOSE_PEERS)
+def test_peers_are_silent_and_write_no_files(name, rows, capfd, tmp_path, monkeypatch):
+    train, y, test = rows
+    monkeypatch.chdir(tmp_path)
+    three = np.where(train["count"] > 40, "many", y)
+    baseline(name).fit(train, three).predict_proba(test)
+    assert capfd.readouterr() == ("", "")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", PEERS)
+def test_without_its_library_a_peer_names_the_extra(name, monkeypatch):
+    package = METHODS[name].package
+    assert EXTRA_OF[package] == "peers"
+    monkeypatch.setattr("discbayes.evaluation.baselines.is_installed", lambda name: False)
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(ModuleNotFoundError, match=rf"{package}.*pip install 'discbayes\[peers\]'"):
+        baseline(name)
+
+
+def test_what_is_compared_by_default_needs_no_extra():
+    assert {METHODS[name].package for name in DEFAULT_BASELINES} == {"sklearn"}
+
+
+def test_every_baseline_has_a_method():
+    assert set(METHODS) == set(BASELINES)
+
+
 # ---- tables of any make
 
 
-@pytest.mark.parametrize("name", BASELINES)
+@pytest.mark.parametrize("name", ALL)
 def test_frames_of_all_makes_give_the_same(name, rows):
     train, y, test = rows
     expected = baseline(name).fit(train, y).predict_proba(test)
@@ -142,7 +269,7 @@ def test_frames_of_all_makes_give_the_same(name, rows):
         np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", BASELINES)
+@pytest.mark.parametrize("name", ALL)
 def test_what_test_rows_hold_changes_nothing_for_the_others(name, rows):
     """Neither values that are new nor gaps where there were none; and a row is answered alone as
     with others.
@@ -158,7 +285,7 @@ def test_what_test_rows_hold_changes_nothing_for_the_others(name, rows):
     np.testing.assert_allclose(found[same], fitted.predict_proba(test)[same], atol=1e-12)
 
 
-@pytest.mark.parametrize("name", BASELINES)
+@pytest.mark.parametrize("name", ALL)
 @pytest.mark.parametrize("column", ["constant", "empty", "nothing", "number", "text"])
 def test_one_column(name, column):
     n = 30
@@ -175,7 +302,7 @@ def test_one_column(name, column):
     assert found.n_parameters_ > 0
 
 
-@pytest.mark.parametrize("name", BASELINES)
+@pytest.mark.parametrize("name", ALL)
 def test_one_class_and_rare_classes(name, rows):
     train, y, test = rows
     assert (baseline(name).fit(train, ["only"] * N_TRAIN).predict_proba(test) == 1.0).all()
@@ -188,7 +315,7 @@ def test_one_class_and_rare_classes(name, rows):
     assert tiny.predict_proba(test).shape == (50, 2)
 
 
-@pytest.mark.parametrize("name", ["lr", "hgb", "tree"])
+@pytest.mark.parametrize("name", ["lr", "hgb", "tree", *THOSE_PEERS])
 def test_more_values_than_boosting_can_hold(name):
     n = 900
     X = pd.DataFrame({"place": [f"p{i % 300}" for i in range(n)], "x": np.arange(n) % 7})
@@ -229,7 +356,7 @@ def test_the_sample_is_stratified_and_of_ten_thousand_rows():
     assert counts.max() - counts.min() <= 1
 
 
-@pytest.mark.parametrize("name", ["svm", "knn"])
+@pytest.mark.parametrize("name", ["svm", "knn", peer("lightgbm"), peer("catboost")])
 def test_settings_chosen_by_folds(name, rows):
     train, y, test = rows
     found = baseline(name, tune=True, max_rows=60).fit(train, y)
@@ -242,7 +369,9 @@ def test_settings_chosen_by_folds(name, rows):
 def test_numbers_in_a_classifier(rows):
     """Columns after preparing: 2 numbers, 1 mark of gaps, 4 colours, 2 kinds, 2 of open."""
     train, y, _ = rows
-    sizes = {name: baseline(name).fit(train, y).n_parameters_ for name in BASELINES}
+    sizes = {
+        name: baseline(name).fit(train, y).n_parameters_ for name in BASELINES if name not in PEERS
+    }
     assert sizes["lr"] == 11 + 1
     assert sizes["knn"] == N_TRAIN * (11 + 1)
     machine = baseline("svm").fit(train, y).pipeline_[-1].calibrated_classifiers_[0].estimator
@@ -252,6 +381,22 @@ def test_numbers_in_a_classifier(rows):
     boosting = baseline("hgb").fit(train, y).pipeline_[-1]
     n_nodes = [stage[0].get_n_leaf_nodes() for stage in boosting._predictors]
     assert sizes["hgb"] == sum(n + 2 * (n - 1) for n in n_nodes) + 1
+
+
+@pytest.mark.parametrize("name", THOSE_PEERS)
+def test_numbers_in_a_peer_are_those_of_its_trees_or_terms(name, rows):
+    train, y, _ = rows
+    found = baseline(name).fit(train, y)
+    model = found.pipeline_[-1]
+    if name == "ebm":
+        assert found.n_parameters_ == 1 + sum(scores.size for scores in model.term_scores_)
+    elif name == "catboost":
+        assert found.n_parameters_ > model.get_leaf_values().size > 500
+    else:
+        booster = model.booster_ if name == "lightgbm" else model.get_booster()
+        trees = booster.trees_to_dataframe()
+        leaves = trees.get("Feature", trees.get("split_feature")).isin(["Leaf", None])
+        assert found.n_parameters_ == len(trees) + (~leaves).sum()
 
 
 def test_unknown_names_are_refused():

@@ -24,6 +24,7 @@ from discbayes import compare
 from discbayes.data.folds import stratified_folds
 from discbayes.data.table_reader import read_table
 from discbayes.engine import Progress
+from discbayes.evaluation.baseline_pipelines import METHODS as PIPELINES
 from discbayes.evaluation.comparison.cells import load_setup
 from discbayes.evaluation.comparison.result import BEST, NEITHER, WORSE, Comparison
 from discbayes.evaluation.comparison.running import make_setup
@@ -360,9 +361,7 @@ def test_the_default_has_its_name_and_tags_a_column_of_their_own():
 
 
 def test_samples_are_marked(monkeypatch):
-    monkeypatch.setitem(
-        cells.estimator_of.__globals__["baseline"].__globals__["MAX_ROWS"], "knn", 20
-    )
+    monkeypatch.setitem(PIPELINES, "knn", replace(PIPELINES["knn"], max_rows=20))
     sampled = compare(X, Y, [], ["knn", "lr"], cv=2)
     names = [row[:2] for row in sorted(sampled.tables()[0].rows)]
     assert names == [["logistic regression", "lr"], ["nearest neighbors †", "knn"]]
@@ -374,7 +373,7 @@ def test_samples_are_marked(monkeypatch):
     [
         ({"recipes": ["TAM-MAP"]}, "'TAM-MAP' is not a recipe"),
         ({"recipes": ["TAN-MAP lam"]}, "write NAME=NUMBER"),
-        ({"baselines": ["rf"]}, "there is no baseline 'rf'"),
+        ({"baselines": ["gbm"]}, "there is no baseline 'gbm'"),
         ({"recipes": [], "baselines": []}, "nothing to compare"),
         ({"cv": 1}, "cv=1 must be"),
         ({"cv": 91}, "90 rows cannot be split into 91 folds"),

@@ -1,4 +1,4 @@
-"""``discbayes compare``: cross-validate recipes and classifiers of scikit-learn on one table."""
+"""``discbayes compare``: cross-validate recipes and classifiers of other libraries on one table."""
 
 from __future__ import annotations
 
@@ -15,25 +15,28 @@ from discbayes.evaluation.method_names import (
     DEFAULT_BASELINES,
     DEFAULT_RECIPES,
     PAGE,
+    PEERS,
     ROWS,
     SORTS,
     TABLE,
 )
 from discbayes.evaluation.result_blocks import as_text
 
-SUMMARY = "compare recipes and classifiers of scikit-learn on a table"
+SUMMARY = "compare recipes and classifiers of other libraries on a table"
 _LISTED = "; ".join(f"{name} {text}" for name, text in BASELINES.items())
 EXAMPLES = f"""examples:
   discbayes compare patients.csv --target diagnosis
   discbayes compare patients.csv --target diagnosis --missing 0,10,...,90
   discbayes compare patients.csv --target diagnosis --recipes TAN-MAP,KDB2-MAP --baselines lr,hgb
+  discbayes compare patients.csv --target diagnosis --baselines rf,lightgbm,catboost
   discbayes compare breast-cancer --cv 10 --folder results
 
 Everything, the preparation of columns included, is learned again in each fold, on its training rows
 alone. Results are stored as they come: an interrupted run resumes where it stopped when it is
 started again, and more methods can be added to a folder.
 
-baselines: {_LISTED}"""
+baselines: {_LISTED}.
+{", ".join(PEERS)} need the extra peers (pip install 'discbayes[peers]')"""
 NONE = "none"
 DOTS = ("...", "…")
 
@@ -100,7 +103,7 @@ def finish(parser: ArgumentParser, args: Namespace) -> None:
 
     try:
         check_methods(args.recipes, args.baselines)
-    except ValueError as error:
+    except (ValueError, ModuleNotFoundError) as error:
         parser.error(str(error).replace("recipes()", "`discbayes recipes`"))
     require_target(parser, args)
 

@@ -1,4 +1,4 @@
-"""Baselines of ``compare``: six classifiers of scikit-learn, as pipelines on the same tables.
+"""Baselines of ``compare``: classifiers of scikit-learn and other libraries on the same tables.
 
 Columns are prepared on the training rows alone:
 
@@ -6,42 +6,42 @@ Columns are prepared on the training rows alone:
   missing numbers become the median and are marked by an indicator column where the training rows
   have any, then numbers are scaled to mean 0 and variance 1; categories are one-hot encoded, and a
   missing value is one more category where the training rows have any.
-- ``tree`` (decision tree, 5 rows a leaf): numbers as they are, missing ones too; categories
-  one-hot encoded.
+- ``tree`` (decision tree, 5 rows a leaf) and ``rf`` (random forest, 500 trees): numbers as they
+  are, missing ones too; categories one-hot encoded.
 - ``hgb`` (histogram gradient boosting): numbers and categories as they are, missing ones too.
 - ``cnb`` (categorical naive Bayes): numbers discretized by MDLP; a missing value is one more
   category.
 
-A category that the training rows do not have is none of the known ones: no one-hot column is set,
-and hgb and cnb take it as missing. The 254 most frequent values of a column are told apart, the
-others are merged. svm and knn learn from a stratified sample of 10,000 rows where there are more.
+These need the extra ``peers``. Numbers and categories are given as they are, as each library takes
+them, and so are missing values, but that a missing category is one more for CatBoost:
+
+- ``lightgbm`` (LightGBM, 200 trees), ``xgboost`` (XGBoost, 200 trees, histograms), ``catboost``
+  (CatBoost, 500 iterations) and ``ebm`` (explainable boosting machine of interpret).
+
+All other settings are the defaults of the libraries. A category that the training rows do not have
+is none of the known ones: no one-hot column is set, and the boosting methods and cnb take it as
+missing. The 254 most frequent values of a column are told apart, the others are merged. svm, knn,
+catboost and ebm learn from a stratified sample of 10,000 rows where there are more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.compose import ColumnTransformer
 from sklearn.dummy import DummyClassifier
-from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.impute import MissingIndicator, SimpleImputer
-from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
-from sklearn.naive_bayes import CategoricalNB
-from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
-from sklearn.svm import SVC
-from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
+from discbayes._lazy_imports import is_installed, need
 from discbayes._text import nearest_first
 from discbayes.data import Encoded, FrameEncoder
 from discbayes.data.folds import stratified_folds
@@ -50,150 +50,12 @@ from discbayes.data.table_reader import read_table
 from discbayes.data.targets import classes_and_codes, label_array
 from discbayes.data.variables import resolve
 from discbayes.engine import worker_count
+from discbayes.evaluation.baseline_pipelines import METHODS, UNKNOWN, Method, TrainingColumns
 from discbayes.evaluation.method_names import BASELINES
 
-MAX_ROWS = {"svm": 10_000, "knn": 10_000}  # for the others there is no limit
-MAX_VALUES = 254  # of a category: what histogram gradient boosting can hold
 N_FOLDS = 5  # by which the probabilities of svm are calibrated, and settings chosen
-UNKNOWN = -1.0
-
-
-# ---- pipelines
-
-
-@dataclass(frozen=True)
-class TrainingColumns:
-    """The inputs of a pipeline: columns of the matrix by kind, class sizes, and settings."""
-
-    numeric: list[int]
-    with_missing: list[int]
-    categorical: list[int]
-    cards: list[int]
-    class_sizes: np.ndarray
-    seed: int
-    n_jobs: int
-
-    @property
-    def one_hot(self) -> tuple[str, Any, list[int]]:
-        """The step that encodes categories as indicators."""
-        encoder = OneHotEncoder(handle_unknown="ignore", max_categories=MAX_VALUES)
-        return "categorical", encoder, self.categorical
-
-    @property
-    def scaled(self) -> ColumnTransformer:
-        """Imputed and scaled numbers with indicators of missing ones, and one-hot categories."""
-        median = SimpleImputer(strategy="median", keep_empty_features=True)
-        return ColumnTransformer(
-            [
-                ("numeric", make_pipeline(median, StandardScaler()), self.numeric),
-                ("missing", MissingIndicator(features="all"), self.with_missing),
-                self.one_hot,
-            ]
-        )
-
-    @property
-    def unscaled(self) -> ColumnTransformer:
-        """Numbers as they are, and one-hot categories."""
-        numeric = ("numeric", "passthrough", self.numeric)
-        # missing values need a dense matrix
-        return ColumnTransformer([numeric, self.one_hot], sparse_threshold=0)
-
-    @property
-    def native(self) -> ColumnTransformer:
-        """Numbers as they are, then categories as codes."""
-        codes = OrdinalEncoder(
-            handle_unknown="use_encoded_value",
-            unknown_value=np.nan,
-            encoded_missing_value=np.nan,
-            max_categories=MAX_VALUES,
-        )
-        numeric = ("numeric", "passthrough", self.numeric)
-        return ColumnTransformer([numeric, ("categorical", codes, self.categorical)])
-
-
-def _boosting(columns: TrainingColumns) -> HistGradientBoostingClassifier:
-    first = len(columns.numeric)
-    return HistGradientBoostingClassifier(
-        categorical_features=list(range(first, first + len(columns.categorical))),
-        # the stratified draw of early stopping fails on a class of one row
-        early_stopping="auto" if columns.class_sizes.min() > 1 else False,
-        random_state=columns.seed,
-    )
-
-
-def _svm_size(model: Any) -> int:
-    calibrated = model.calibrated_classifiers_[0]
-    machine = calibrated.estimator
-    vectors = machine.support_.size * machine.n_features_in_
-    own = np.prod(machine.dual_coef_.shape) + machine.intercept_.size
-    return int(vectors + own + 2 * len(calibrated.calibrators))
-
-
-def _boosting_size(model: Any) -> int:
-    """Count one number in a leaf and two in an inner node."""
-    nodes = [tree.nodes["is_leaf"] for stage in model._predictors for tree in stage]
-    return int(
-        sum(2 * leaves.size - leaves.sum() for leaves in nodes) + model._baseline_prediction.size
-    )
-
-
-def _tree_size(model: Any) -> int:
-    """Count the shares of the classes in a leaf and two numbers in an inner node."""
-    n_leaves = model.get_n_leaves()
-    return int(n_leaves * model.classes_.size + 2 * (model.tree_.node_count - n_leaves))
-
-
-@dataclass(frozen=True)
-class Method:
-    """A pipeline, the numbers that its classifier holds, and the settings to choose from."""
-
-    pipeline: Callable[[TrainingColumns], Pipeline]
-    n_parameters: Callable[[Any], int]
-    grid: Mapping[str, list[Any]]
-
-
-METHODS = {
-    "lr": Method(
-        lambda columns: make_pipeline(columns.scaled, LogisticRegression(max_iter=1000)),
-        lambda model: model.coef_.size + model.intercept_.size,
-        {"C": [0.01, 0.1, 1.0, 10.0]},
-    ),
-    "svm": Method(
-        lambda columns: make_pipeline(columns.scaled, SVC()),
-        _svm_size,
-        {"C": [1.0, 10.0, 100.0], "gamma": ["scale", 0.01, 0.1]},
-    ),
-    "hgb": Method(
-        lambda columns: make_pipeline(columns.native, _boosting(columns)),
-        _boosting_size,
-        {"learning_rate": [0.03, 0.1], "max_leaf_nodes": [7, 31]},
-    ),
-    "tree": Method(
-        lambda columns: make_pipeline(
-            columns.unscaled, DecisionTreeClassifier(min_samples_leaf=5, random_state=columns.seed)
-        ),
-        _tree_size,
-        {"min_samples_leaf": [1, 5, 20], "max_depth": [None, 5]},
-    ),
-    "knn": Method(
-        lambda columns: make_pipeline(
-            columns.scaled,
-            KNeighborsClassifier(min(5, int(columns.class_sizes.sum())), n_jobs=columns.n_jobs),
-        ),
-        lambda model: int(model.n_samples_fit_ * (model.n_features_in_ + 1)),
-        {"n_neighbors": [1, 5, 15]},
-    ),
-    "cnb": Method(
-        lambda columns: make_pipeline(
-            "passthrough", CategoricalNB(min_categories=[card + 1 for card in columns.cards])
-        ),
-        lambda model: model.class_log_prior_.size + sum(map(np.size, model.feature_log_prob_)),
-        {"alpha": [0.1, 1.0]},
-    ),
-}
-
-
-# ---- the estimator
+# of pictures of interpret that nobody draws here
+IRRELEVANT = r"Missing values detected\. Our visual|For multiclass we cannot currently visual"
 
 
 class NoDiscretizer(BaseEstimator):
@@ -213,20 +75,20 @@ def baseline(
     tune: bool = False,
     categorical: Any = "auto",
 ) -> Baseline:
-    """Return a classifier of scikit-learn that takes the same tables as ``BayesNetClassifier``.
+    """Return a classifier of another library that takes the tables of ``BayesNetClassifier``.
 
     Parameters
     ----------
-    name : {"lr", "svm", "hgb", "tree", "knn", "cnb"}
-        Logistic regression, support vector machine, gradient boosting, decision tree, nearest
-        neighbors, naive Bayes.
+    name : str
+        One of scikit-learn's "lr", "svm", "hgb", "tree", "knn", "cnb" and "rf", or of the extra
+        ``peers``: "lightgbm", "xgboost", "catboost" and "ebm".
     n_jobs : int, optional
         Number of threads; None is one, -1 all cores.
     random_state : int
         Seed of all random draws.
     max_rows : int, optional
-        Learn from a stratified sample of at most this many rows; by default 10,000 for svm and
-        knn.
+        Learn from a stratified sample of at most this many rows; by default 10,000 for svm, knn,
+        catboost and ebm.
     tune : bool
         Choose some settings by five-fold cross-validation on the training rows.
     categorical : "auto", "all" or list
@@ -236,6 +98,11 @@ def baseline(
     -------
     Baseline
         An estimator that is not fitted yet.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        If the library of the classifier is not installed.
 
     Examples
     --------
@@ -249,6 +116,8 @@ def baseline(
         raise ValueError(
             f"there is no baseline {name!r}; they are {', '.join(nearest_first(name, BASELINES))}"
         )
+    if not is_installed(METHODS[name].package):
+        need(METHODS[name].package)  # raises the error that names the extra
     return Baseline(name, n_jobs, random_state, max_rows, tune, categorical)
 
 
@@ -295,8 +164,9 @@ class Baseline(ClassifierMixin, BaseEstimator):
         self._places = np.searchsorted(self.classes_, self._encoder.classes_)
         matrix = self._matrix(table, data.codes)
         self.n_rows_ = data.n_samples
-        with _thread_pools().limit(limits=worker_count(self.n_jobs)):
-            self.pipeline_ = self._fit_pipeline(self._columns(data, matrix), matrix, data.classes)
+        columns = self._columns(data, matrix)
+        with _thread_pools().limit(limits=columns.n_jobs), _without_irrelevant_warnings():
+            self.pipeline_ = self._fit_pipeline(columns, matrix, data.classes)
         return self
 
     def _categories(self, table: Table) -> Any:
@@ -310,7 +180,7 @@ class Baseline(ClassifierMixin, BaseEstimator):
         ]
 
     def _sample(self, table: Table, labels: np.ndarray) -> tuple[Table, np.ndarray]:
-        max_rows = MAX_ROWS.get(self.name) if self.max_rows is None else self.max_rows
+        max_rows = METHODS[self.name].max_rows if self.max_rows is None else self.max_rows
         if max_rows is None or table.n_rows <= max_rows:
             return table, labels
         rng = np.random.default_rng(self.random_state)
@@ -336,20 +206,20 @@ class Baseline(ClassifierMixin, BaseEstimator):
         self, columns: TrainingColumns, matrix: np.ndarray, classes: np.ndarray
     ) -> Pipeline:
         sizes = columns.class_sizes
-        if sizes.size == 1 or not (columns.numeric or columns.categorical):
+        if sizes.size == 1 or not _varies(matrix):
             prior = DummyClassifier(strategy="prior")
             return make_pipeline("passthrough", prior).fit(matrix, classes)
         method = METHODS[self.name]
         pipeline = method.pipeline(columns)
         if self.tune:
-            pipeline.set_params(**_best_settings(pipeline, method.grid, matrix, classes, columns))
+            pipeline.set_params(**_best_settings(pipeline, method, matrix, classes, columns))
         if self.name == "svm":
             # calibration by folds needs two rows of each class: a row that is alone counts twice
             rows = np.repeat(np.arange(classes.size), 1 + (sizes[classes] == 1))
             n_folds = int(np.clip(sizes.min(), 2, N_FOLDS))
             calibrated = CalibratedClassifierCV(pipeline[-1], cv=n_folds, ensemble=False)
             return make_pipeline(pipeline[0], calibrated).fit(matrix[rows], classes[rows])
-        return pipeline.fit(matrix, classes)
+        return pipeline.fit(matrix, classes, **_fit_options(pipeline, method, columns))
 
     def _matrix(self, table: Table, codes: np.ndarray) -> np.ndarray:
         """Return numbers and codes of categories; missing cells are NaN, unknown values −1."""
@@ -374,11 +244,18 @@ class Baseline(ClassifierMixin, BaseEstimator):
         table = read_table(X)
         validate_data(self, X, skip_check_array=True, reset=False)
         matrix = self._matrix(table, self._encoder.transform(table))
-        with _thread_pools().limit(limits=worker_count(self.n_jobs)):
-            found = self.pipeline_.predict_proba(matrix)
+        n_jobs = worker_count(self.n_jobs)
+        with _thread_pools().limit(limits=n_jobs):
+            found = self.pipeline_.predict_proba(matrix, **self._predict_options(n_jobs))
         shares = np.zeros((table.n_rows, self.classes_.size))
         shares[:, self._places] = found
         return shares
+
+    def _predict_options(self, n_jobs: int) -> dict[str, int]:
+        option = METHODS[self.name].predict_threads
+        if not option or isinstance(self.pipeline_[-1], DummyClassifier):
+            return {}
+        return {option: n_jobs}
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the most probable class of each row."""
@@ -412,15 +289,35 @@ def stratified_sample(labels: np.ndarray, n_train: int, rng: np.random.Generator
     return mask
 
 
+def _varies(matrix: np.ndarray) -> bool:
+    """Return whether two rows differ; without that there is nothing to learn but the prior."""
+    first = matrix[:1]
+    same = (matrix == first) | (np.isnan(matrix) & np.isnan(first))
+    return not same.all()
+
+
+@contextmanager
+def _without_irrelevant_warnings() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", IRRELEVANT, UserWarning)
+        yield
+
+
 @cache
 def _thread_pools() -> ThreadpoolController:
     """Find the libraries that have threads, once: it takes longer than a prediction."""
     return ThreadpoolController()
 
 
+def _fit_options(pipeline: Pipeline, method: Method, columns: TrainingColumns) -> dict[str, Any]:
+    """Return the options of the classifier's ``fit``, as a pipeline takes them."""
+    step = pipeline.steps[-1][0]
+    return {f"{step}__{name}": value for name, value in method.fit_options(columns).items()}
+
+
 def _best_settings(
     pipeline: Pipeline,
-    grid: Mapping[str, list[Any]],
+    method: Method,
     matrix: np.ndarray,
     classes: np.ndarray,
     columns: TrainingColumns,
@@ -429,8 +326,9 @@ def _best_settings(
     fold = stratified_folds(classes, N_FOLDS, np.random.default_rng(columns.seed))
     splits = [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in np.unique(fold)]
     step = pipeline.steps[-1][0]
-    named = {f"{step}__{setting}": values for setting, values in grid.items()}
+    named = {f"{step}__{setting}": values for setting, values in method.grid.items()}
     search = GridSearchCV(
         pipeline, named, scoring="accuracy", cv=splits, refit=False, n_jobs=columns.n_jobs
     )
-    return search.fit(matrix, classes).best_params_
+    options = _fit_options(pipeline, method, columns)
+    return search.fit(matrix, classes, **options).best_params_

@@ -16,6 +16,13 @@ RECIPES = {
     "NB-LAPLACE": "naive Bayes with generative parameters",
 }
 DEFAULT_RECIPES = tuple(RECIPES)
+# Of other libraries, which the extra ``peers`` installs.
+PEERS = {
+    "lightgbm": "LightGBM",
+    "xgboost": "XGBoost",
+    "catboost": "CatBoost",
+    "ebm": "explainable boosting machine",
+}
 BASELINES = {
     "lr": "logistic regression",
     "svm": "RBF support vector machine",
@@ -23,6 +30,8 @@ BASELINES = {
     "tree": "decision tree",
     "knn": "nearest neighbors",
     "cnb": "categorical naive Bayes",
+    "rf": "random forest",
+    **PEERS,
 }
 DEFAULT_BASELINES = ("lr", "svm", "hgb", "tree", "knn")
 SORTS = ("log_loss", "accuracy")

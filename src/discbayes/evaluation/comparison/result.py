@@ -14,7 +14,7 @@ import numpy as np
 
 from discbayes._files import replace_file
 from discbayes.data.frames import make_frame
-from discbayes.evaluation.baselines import MAX_ROWS
+from discbayes.evaluation.baseline_pipelines import MAX_ROWS
 from discbayes.evaluation.comparison.cells import FAILED
 from discbayes.evaluation.comparison.pictures import pictures
 from discbayes.evaluation.judging import FIGURES, SIZES, message_kind
@@ -439,8 +439,7 @@ class Comparison:
             " corrected for the number of methods). ECE: expected calibration error."
         )
         if any(map(self._is_sampled, self.methods)):
-            most = f"{max(MAX_ROWS.values()):,}"
-            text += f" {SAMPLED} learned from a sample of at most {most} training rows."
+            text += f" {SAMPLED} learned from a sample of at most {MAX_ROWS:,} training rows."
         words = {**RECIPES, **BASELINES}
         explained = "; ".join(
             f"{short_name(method)}: {words[method]}" for method in self.methods if method in words

@@ -60,7 +60,7 @@ def compare(
     progress: Progress | None = None,
     name: str = "data",
 ) -> Comparison:
-    """Cross-validate recipes and classifiers of scikit-learn on the same folds.
+    """Cross-validate recipes and classifiers of other libraries on the same folds.
 
     All that is learned, discretization and the preparation of columns included, is learned from the
     training rows of a fold. A method that fails is shown as failed, and the others go on.
@@ -75,7 +75,8 @@ def compare(
         Tags such as "TAN-MAP"; ``recipes()`` lists those of the papers. Options go behind a tag:
         "TAN-W penalty=1".
     baselines : sequence of str
-        Of "lr", "svm", "hgb", "tree", "knn" and "cnb"; see ``discbayes.evaluation.baselines``.
+        Of "lr", "svm", "hgb", "tree", "knn", "cnb" and "rf", or with the extra ``peers`` of
+        "lightgbm", "xgboost", "catboost" and "ebm"; see ``discbayes.evaluation.baselines``.
     cv : int, default=5
         The number of stratified folds.
     missing : sequence of int
