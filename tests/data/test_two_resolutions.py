@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from discbayes.counts.sufficient_statistics import SufficientStatistics
-from discbayes.data import Domain, Encoded, Variable
-from discbayes.data.growing_domain import difference, moved_codes
+from discbayes.data import Domain, Encoded, FrameEncoder, Variable
+from discbayes.data.growing_domain import difference, first_rows, more_rows, moved_codes
 from discbayes.data.row_blocks import InStates, RowBlocks, RowsInMemory
+from discbayes.data.table_reader import read_table
+from discbayes.network import Structure
 
 CUTS = (1.0, 2.0, 3.0, 4.0)
 SIZE = Variable("size", "numeric", cuts=CUTS, coarse_cuts=(2.0, 4.0))
@@ -144,3 +148,61 @@ def test_counts_of_states():
         assert one.cards.tolist() == two.cards.tolist()
         assert one.cells == pytest.approx(two.cells, rel=1e-12)
     assert counted.coarse is counted
+
+
+CHAIN = Structure(((), (0,), (0, 1), (2,)))
+
+
+def test_counts_of_families_in_states():
+    data = rows()
+    counted = SufficientStatistics.of_families(data, CHAIN)
+    assert [table.shape for table in map(counted.families.table, range(4))] == [
+        (5, 2),
+        (3, 6, 2),
+        (3, 3, 3, 2),
+        (3, 2, 2),
+    ]
+    expected = SufficientStatistics.of_families(data.coarse, CHAIN)
+    assert counted.coarse.families.layout.shapes == expected.families.layout.shapes
+    assert np.array_equal(counted.coarse.families.cells, expected.families.cells)
+
+
+@pytest.mark.parametrize("pairs", [True, False])
+def test_counts_of_a_growing_domain(pairs):
+    """A column gets a value "missing", and another one a new category."""
+    first = Domain((SIZE, replace(MISSING, missing_value=False), COLOR, PLAIN), TARGET)
+    more = Domain((SIZE, MISSING, replace(COLOR, values=(*COLOR.values, "white")), PLAIN), TARGET)
+    rng = np.random.default_rng(1)
+    codes = np.array([rng.integers(card, size=200) for card in first.cards], np.uint8)
+    y = rng.integers(2, size=200)
+
+    def count(data):
+        if pairs:
+            return SufficientStatistics.of_pairs(data)
+        return SufficientStatistics.of_families(data, CHAIN)
+
+    grown = count(Encoded(codes, first, y)).with_rows(Encoded(codes, more, y))
+    at_once = count(Encoded(np.tile(codes, 2), more, np.tile(y, 2)))
+    assert np.array_equal(grown.counts.cells, at_once.counts.cells)
+    for name in ("pairs", "families"):
+        found, expected = getattr(grown, name), getattr(at_once, name)
+        assert (found is None) == (expected is None)
+        if found is not None:
+            assert np.array_equal(found.cells, expected.cells)
+
+
+# Rows in parts
+
+
+def test_later_rows_keep_both_resolutions():
+    rng = np.random.default_rng(2)
+    X = pd.DataFrame({"size": rng.normal(size=300), "color": rng.choice(["blue", "red"], 300)})
+    y = (X["size"] > 0).to_numpy()
+    encoder = FrameEncoder("two-resolution", missing="value")
+    first_rows(encoder, read_table(X[:200]), y[:200], None)
+    size = encoder.domain_.features[0]
+    X.loc[250, ["size", "color"]] = [np.nan, "green"]
+    grown, data = more_rows(encoder, read_table(X[200:]), y[200:], None, False, np.full(2, 200))
+    assert grown.domain_.features[0] == replace(size, missing_value=True)
+    assert grown.domain_.features[1].values == ("blue", "green", "red")
+    assert data.coarse.codes[0, 50] == size.n_states

@@ -26,6 +26,7 @@ from discbayes.network import Layout, Structure
 
 KINDS = ("numeric", "categorical", "boolean")
 _FIELDS = ("name", "kind", "values", "cuts", "missing_value")
+_TWO_RESOLUTIONS = "coarse_cuts"  # of variables that have them; version 0.1 does not know the field
 # in prediction too; version 0.1.0, which marginalized missing values there, wrote true
 _READ = "read"
 _NUMBERS = (
@@ -48,13 +49,16 @@ def pack_domain(domain: Domain) -> dict[str, Any]:
 
 
 def _pack_variable(variable: Variable) -> dict[str, Any]:
-    return {
+    fields = {
         "name": variable.name,
         "kind": variable.kind,
         "values": [pack(value) for value in variable.values],
         "cuts": None if variable.cuts is None else [pack(cut) for cut in variable.cuts],
         "missing_value": _READ if variable.reads_missing else bool(variable.missing_value),
     }
+    if variable.coarse_cuts is not None:
+        fields[_TWO_RESOLUTIONS] = [pack(cut) for cut in variable.coarse_cuts]
+    return fields
 
 
 def unpack_domain(value: Any, where: str = "domain") -> Domain:
@@ -75,7 +79,7 @@ def unpack_domain(value: Any, where: str = "domain") -> Domain:
 
 
 def _unpack_variable(value: Any, where: str) -> Variable:
-    fields = as_object(value, where, _FIELDS)
+    fields = as_object(value, where, _FIELDS, (_TWO_RESOLUTIONS,))
     name = as_text(fields["name"], f"{where}.name")
     kind = as_text(fields["kind"], f"{where}.kind", KINDS)
     values = tuple(
@@ -87,11 +91,15 @@ def _unpack_variable(value: Any, where: str) -> Variable:
     if cuts is not None and values:
         raise ValueError(f"{where} has values and cuts, of which a variable has one")
     check_values(values, name, where)
+    coarse = None
+    if _TWO_RESOLUTIONS in fields:
+        inside = f"{where}.{_TWO_RESOLUTIONS}"
+        coarse = check_cuts(as_list(fields[_TWO_RESOLUTIONS], inside), inside)
     missing = fields["missing_value"]
-    if missing == _READ:
-        return Variable(name, kind, values, cuts, missing_value=True)
-    learned = as_bool(missing, f"{where}.missing_value")
-    return Variable(name, kind, values, cuts, learned, marginalized=learned)
+    reads = missing == _READ
+    learned = reads or as_bool(missing, f"{where}.missing_value")
+    with naming(where):
+        return Variable(name, kind, values, cuts, learned, learned and not reads, coarse)
 
 
 def check_cuts(cuts: list[Any], where: str) -> tuple[float, ...]:

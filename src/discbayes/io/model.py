@@ -114,7 +114,16 @@ def pack(classifier: BayesNetClassifier, counts: bool = True) -> bytes:
     if counts and statistics is not None:
         model["tallies"] = pack_statistics(statistics)
     _restore(model)  # a model that could not be read is refused now
-    return seal(model)
+    return seal(model, _version(classifier))
+
+
+def _version(classifier: BayesNetClassifier) -> int:
+    """Return the lowest version of the format that knows all fields of a model.
+
+    Version 2 added the coarse cut points of columns with two resolutions.
+    """
+    domains = (classifier.network_.domain, classifier.domains)
+    return 1 + any(isinstance(domain, Domain) and domain.states is not None for domain in domains)
 
 
 def _pack_model(classifier: BayesNetClassifier) -> dict[str, Any]:
