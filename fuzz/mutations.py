@@ -230,10 +230,14 @@ def put_network(model: dict[str, Any], rng: np.random.Generator) -> None:
     n_features = int(10 ** rng.uniform(0, 2.7)) if rng.random() < 0.3 else int(rng.integers(1, 8))
     features = [variable(f"x{i}", rng) for i in range(n_features)]
     cards = [
-        max(1, len(v["values"]) + v["missing_value"] if v["cuts"] is None else len(v["cuts"]) + 1)
+        max(1, v["missing_value"] + (len(v["values"] if v["cuts"] is None else v["cuts"] + [0])))
         for v in features
     ]
-    parents, sizes = _parents(cards, n_classes, rng)
+    n_states = [
+        len(v["coarse_cuts"]) + 1 + v["missing_value"] if "coarse_cuts" in v else card
+        for v, card in zip(features, cards, strict=True)
+    ]
+    parents, sizes = _parents(cards, n_states, n_classes, rng)
     target = {"kind": "categorical", "cuts": None, "missing_value": False}
     model["domain"] = {
         "features": features,
@@ -256,7 +260,7 @@ def put_network(model: dict[str, Any], rng: np.random.Generator) -> None:
 
 
 def _parents(
-    cards: list[int], n_classes: int, rng: np.random.Generator
+    cards: list[int], n_states: list[int], n_classes: int, rng: np.random.Generator
 ) -> tuple[list[list[int]], list[int]]:
     """Up to three parents of each feature among those before it, while all tables stay small; and
     their sizes.
@@ -266,7 +270,7 @@ def _parents(
     sizes: list[int] = []
     for i, card in enumerate(cards):
         group = sorted({int(p) for p in rng.integers(0, i, min(i, most))}) if i else []
-        size = card * n_classes * int(np.prod([cards[p] for p in group], dtype=object))
+        size = card * n_classes * int(np.prod([n_states[p] for p in group], dtype=object))
         if size > left // 10:
             group, size = [], card * n_classes
         parents.append(group)
@@ -280,13 +284,16 @@ def variable(name: str, rng: np.random.Generator) -> dict[str, Any]:
     n = int(10 ** rng.uniform(0, 3)) if rng.random() < 0.05 else int(rng.integers(0, 5))
     if rng.random() < 0.3:
         cuts = sorted({float(cut) for cut in rng.normal(size=n) * 10.0 ** rng.integers(-3, 12)})
-        return {
+        found = {
             "name": name,
             "kind": "numeric",
             "values": [],
             "cuts": cuts,
             "missing_value": bool(rng.random() < 0.2),
         }
+        if rng.random() < 0.5:
+            found["coarse_cuts"] = [cut for cut in cuts if rng.random() < 0.4]
+        return found
     values = labels(n, rng)
     missing = bool(rng.random() < 0.2)
     return {

@@ -31,6 +31,7 @@ from discbayes import (
     MDLPDiscretizer,
     SpanningTree,
     Structure,
+    TwoResolutionDiscretizer,
     load_dataset,
 )
 from discbayes.io import ModelFileError, load, save
@@ -261,11 +262,99 @@ def test_settings_come_back_and_refit_gives_the_same(tmp_path):
 @pytest.mark.filterwarnings("ignore:more cells than rows")
 def test_discretizers_come_back(tmp_path):
     X, y = mixed_frame()
-    for discretizer in ("mdlp", "equal-frequency", None, MDLPDiscretizer(n_jobs=1)):
+    two = TwoResolutionDiscretizer(EqualFrequencyDiscretizer(3), n_fine=9)
+    for discretizer in ("mdlp", "equal-frequency", None, MDLPDiscretizer(n_jobs=1), two):
         classifier = BayesNetClassifier(discretizer=discretizer).fit(X, y)
         again = round_trip(classifier, tmp_path)
         assert repr(again.discretizer) == repr(discretizer)
         assert_same(classifier, again, X)
+
+
+# Two resolutions
+
+
+@pytest.fixture(scope="module")
+def two_resolutions():
+    X, y = mixed_frame()
+    X.loc[::7, "count"] = np.nan
+    discretizer = TwoResolutionDiscretizer(n_fine=9)
+    classifier = BayesNetClassifier("tan", "map", discretizer=discretizer, missing="value")
+    return classifier.partial_fit(X, y)
+
+
+@pytest.mark.parametrize("counts", [True, False])
+def test_two_resolutions_come_back(two_resolutions, counts, tmp_path):
+    X, y = mixed_frame()
+    two_resolutions.save(tmp_path / "model.json", counts=counts)
+    document = json.loads((tmp_path / "model.json").read_bytes())
+    assert document["version"] == 2
+    features = document["model"]["domain"]["features"]
+    assert [f["name"] for f in features if "coarse_cuts" in f] == ["size (cm)", "count"]
+    again = load(tmp_path / "model.json")
+    X.loc[::2, ["size (cm)", "count"]] = np.nan
+    assert_same(two_resolutions, again, X)
+    if counts:
+        more = copy.deepcopy(two_resolutions).partial_fit(X, y)
+        np.testing.assert_array_equal(
+            again.partial_fit(X, y).predict_proba(X), more.predict_proba(X)
+        )
+
+
+def test_a_declared_domain_of_two_resolutions_comes_back(two_resolutions, tmp_path):
+    X, y = mixed_frame()
+    domain = two_resolutions.network_.domain
+    again = round_trip(BayesNetClassifier("nb", "map", domains=domain).fit(X, y), tmp_path)
+    assert again.domains == domain
+
+
+def test_one_resolution_keeps_the_version_that_older_releases_read(good):
+    document = json.loads(good)
+    assert document["version"] == 1
+    assert not any("coarse_cuts" in each for each in document["model"]["domain"]["features"])
+
+
+@pytest.mark.parametrize(
+    "coarse",
+    [
+        None,
+        3,
+        "abc",
+        {},
+        ["1.0"],
+        [True],
+        [None],
+        [[]],
+        [10**400],
+        [{"float": "nan"}],
+        [-1e300],
+        "reversed",
+        "twice",
+        "all but one, and another",
+    ],
+    ids=str,
+)
+def test_coarse_cut_points_that_are_not_cut_points(coarse, two_resolutions, tmp_path):
+    two_resolutions.save(tmp_path / "model.json")
+    document = json.loads((tmp_path / "model.json").read_bytes())
+    feature = document["model"]["domain"]["features"][0]
+    cuts = feature["cuts"]
+    others = {
+        "reversed": cuts[:3][::-1],
+        "twice": cuts[:1] * 2,
+        "all but one, and another": [*cuts[:-1], cuts[-1] + 1],
+    }
+    feature["coarse_cuts"] = others.get(coarse, coarse) if isinstance(coarse, str) else coarse
+    refuse(sealed(document), tmp_path, r"domain.features\[0\]")
+
+
+def test_other_states_need_other_tables(two_resolutions, tmp_path):
+    two_resolutions.save(tmp_path / "model.json")
+    good = (tmp_path / "model.json").read_bytes()
+    for coarse in (..., [], json.loads(good)["model"]["domain"]["features"][0]["cuts"]):
+        place = ("model", "domain", "features", 0, "coarse_cuts")
+        refuse(sealed(change(json.loads(good), place, coarse)), tmp_path, "cells, ")
+    place = ("model", "domain", "features", 2, "coarse_cuts")
+    refuse(sealed(change(json.loads(good), place, [])), tmp_path, "must be some of its cut points")
 
 
 class Custom(BaseEstimator):
@@ -536,7 +625,7 @@ def test_a_changed_byte(seed, good, tmp_path):
         (b'{"format": "discbayes-model"}', "version must be a whole number"),
         (b'{"format": "discbayes-model", "version": 1}', "missing 'library'"),
         (
-            b'{"format": "discbayes-model", "version": 2, "library": "9.9"}',
+            b'{"format": "discbayes-model", "version": 3, "library": "9.9"}',
             "written by a newer discbayes .9.9",
         ),
         (b'{"format": "discbayes-model", "version": 0}', "version must be at least 1"),
