@@ -284,7 +284,7 @@ def _visit_forest_marginals(
     classes = posterior(log_joint(cpts, codes, options), np.zeros(cpts.n_classes), options.n_jobs)
     plan = network_plan(cpts)
     assert plan.forest is not None
-    arrays, missing = plan.forest.arrays, plan.forest.missing
+    arrays, tables = plan.forest.arrays, plan.forest.logs
     states = cpts.layout.parent_codes(codes)
     starts = arrays.value_start
     n_values = int(starts[-1])
@@ -292,8 +292,8 @@ def _visit_forest_marginals(
     def one(block: slice) -> None:
         found = np.empty((block.stop - block.start, n_values))
         marginals.missing_marginals(
-            codes, states, np.arange(block.start, block.stop), arrays, plan.layout,
-            plan.cpts.log_theta, missing, classes[block], found,
+            codes, states, np.arange(block.start, block.stop), arrays, tables, classes[block],
+            found,
         )  # fmt: skip
         take(rows[block], found, starts)
 

@@ -137,8 +137,7 @@ def log_joint(
         "take fewer rows at a time (predict_batches)",
     )
     incomplete = np.zeros(n_samples, np.bool_)
-    joint.incomplete_rows(codes, cpts.cards, incomplete)
-    if not incomplete.any():
+    if not joint.incomplete_rows(codes, cpts.cards, incomplete):
         states = cpts.layout.parent_codes(codes)
         return _add_cells(cpts.layout, cpts.log_prior, cpts.log_theta, codes, states, options)
     rows = np.flatnonzero(incomplete)
@@ -218,14 +217,9 @@ def _pass_messages(
         here = rows[block]
         beyond = np.zeros(here.size, np.bool_)
         with np.errstate(divide="ignore"):
-            forest.marginalize_missing(
-                codes, states, here, tree.arrays, plan.layout, plan.cpts, tree.missing, out, beyond
-            )
+            forest.marginalize_missing(codes, states, here, tree.arrays, tree.tables, out, beyond)
         if beyond.any():
-            marginals.add_log_sums(
-                codes, states, here[beyond], tree.arrays, plan.layout, plan.cpts.log_theta,
-                tree.missing, out,
-            )  # fmt: skip
+            marginals.add_log_sums(codes, states, here[beyond], tree.arrays, tree.logs, out)
 
     work = rows.size * tree.arrays.upward.size * cpts.n_classes * 10
     parallel_map(one, row_blocks(rows.size, 1024), options.n_jobs, work=work)

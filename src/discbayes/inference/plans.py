@@ -16,8 +16,9 @@ from discbayes.data.domain import code_dtype
 from discbayes.kernels.network_arrays import (
     CPTArrays,
     ForestArrays,
+    ForestLogTables,
+    ForestTables,
     LayoutArrays,
-    MissingTables,
 )
 from discbayes.network import CPTs, Layout
 
@@ -40,7 +41,8 @@ class ForestPlan:
     """
 
     arrays: ForestArrays
-    missing: MissingTables
+    tables: ForestTables
+    logs: ForestLogTables
     padded: Layout
     padded_log_theta: np.ndarray
 
@@ -53,14 +55,7 @@ def network_plan(cpts: CPTs) -> NetworkPlan:
     """Return the plan for these tables, made at the first call."""
     plan = _plans.get(cpts)
     if plan is None:
-        arrays = CPTArrays(
-            writable(cpts.log_prior),
-            writable(cpts.log_theta),
-            cpts.theta,
-            cpts.smallest,
-            cpts.shifts,
-            cpts.is_normalized,
-        )
+        arrays = CPTArrays(writable(cpts.log_prior), writable(cpts.log_theta))
         forest = _forest_plan(cpts, arrays) if cpts.structure.is_forest else None
         plan = _plans[cpts] = NetworkPlan(cpts.layout.arrays(), arrays, forest)
     return plan
@@ -83,20 +78,24 @@ def _forest_plan(cpts: CPTs, tables: CPTArrays) -> ForestPlan:
         starts_of(parent_states * cpts.n_classes),
         starts_of(cpts.cards),
     )
-    missing = MissingTables(
-        layout.offsets, tables.log_theta, tables.theta, tables.smallest, tables.shifts
-    )
+    coarse, log_theta = cpts, tables.log_theta
     if layout.states is not None:
-        coarse = cpts.by_state
-        missing = MissingTables(
-            coarse.layout.offsets, coarse.log_theta, coarse.theta, coarse.smallest, coarse.shifts
-        )
+        coarse, log_theta = cpts.by_state, cpts.by_state.log_theta
+    sizes = (cpts.cards, layout.n_states)
+    starts = coarse.layout.offsets
+    linear = ForestTables(
+        *sizes, layout.offsets, cpts.theta, cpts.smallest, cpts.shifts, starts, coarse.theta,
+        coarse.smallest, coarse.shifts, cpts.is_normalized,
+    )  # fmt: skip
+    logs = ForestLogTables(
+        *sizes, layout.state_of, layout.offsets, tables.log_theta, starts, log_theta
+    )
     padded = padded_layout(layout)
-    log_theta = np.zeros(padded.size)
+    padded_log_theta = np.zeros(padded.size)
     for i, shape in enumerate(layout.shapes):
         known = tuple(slice(0, size) for size in shape)
-        padded.table(log_theta, i)[known] = cpts.log_table(i)
-    return ForestPlan(arrays, missing, padded, log_theta)
+        padded.table(padded_log_theta, i)[known] = cpts.log_table(i)
+    return ForestPlan(arrays, linear, logs, padded, padded_log_theta)
 
 
 def padded_layout(layout: Layout) -> Layout:

@@ -155,22 +155,21 @@ def _least(numbers, first, last):
 
 
 @kernel
-def marginalize_missing(codes, states, rows, forest, layout, cpts, tables, out, beyond):
+def marginalize_missing(codes, states, rows, forest, tables, out, beyond):
     """Add to the log-joint of the given rows what their missing values, marginalized, contribute.
 
     The families without a missing value are in ``out`` already. ``forest.upward`` lists the
     features that matter when missing: with normalized tables one without children sums to one. Each
     missing feature multiplies the messages of its children (over its states and the classes) by its
-    own table, one of ``tables``, sums over its states, and passes the result to its parent, or to
-    the row where the parent is observed; ``states`` has the states of observed parents. Rows that
-    need numbers beyond the range of a double are marked in ``beyond``, and stay in ``out`` as they
-    were.
+    own table, sums over its states, and passes the result to its parent, or to the row where the
+    parent is observed; ``states`` has the states of observed parents. Rows that need numbers beyond
+    the range of a double are marked in ``beyond``, and stay in ``out`` as they were.
     """
     n_classes = out.shape[1]
-    cards = layout.cards
-    n_states = layout.n_states
-    offsets = layout.offsets
-    normalized = cpts.is_normalized
+    cards = tables.cards
+    n_states = tables.n_states
+    offsets = tables.offsets
+    normalized = tables.is_normalized
     starts = forest.message_start
     widest = 0
     for i in range(cards.size):
@@ -211,11 +210,11 @@ def marginalize_missing(codes, states, rows, forest, layout, cpts, tables, out, 
                 observed = codes[k, row] < cards[k]
                 if not observed and not has_sent[k]:
                     continue
-                by_low = cpts.smallest[k] if observed else low[k]
+                by_low = tables.smallest[k] if observed else low[k]
                 by_high = 1.0 if observed else high[k]
                 if started and (least * by_low < LOW or most * by_high > HIGH):
                     if in_table or at > 0:  # one child so far, which was not copied
-                        product = cpts.theta if in_table else work
+                        product = tables.theta if in_table else work
                         _copy(product, at, step, cells, n_classes, work)
                     _store_logs(work, logs, cells, stored)
                     stored = True
@@ -231,16 +230,16 @@ def marginalize_missing(codes, states, rows, forest, layout, cpts, tables, out, 
                     child_step = cards[k] * n_classes
                     if not normalized:
                         for c in range(n_classes):
-                            out[row, c] += cpts.shifts[k]
+                            out[row, c] += tables.shifts[k]
                 else:
                     child_at = sent_start + starts[k]
                     child_step = n_classes
                     has_sent[k] = False
-                child = cpts.theta if observed else work
+                child = tables.theta if observed else work
                 if n_classes == 2:
                     _multiply_pairs(work, cells, child, child_at, child_step, started)
                 elif started:
-                    product = cpts.theta if in_table else work
+                    product = tables.theta if in_table else work
                     _multiply(
                         product, at, step, child, child_at, child_step, n_classes, cells, work
                     )
@@ -261,13 +260,13 @@ def marginalize_missing(codes, states, rows, forest, layout, cpts, tables, out, 
             if stored:
                 _release_logs(work, logs, cells, n_classes, out, row)
                 least = most = 1.0
-            low_of_sum = least * tables.smallest[i]
+            low_of_sum = least * tables.missing_smallest[i]
             if not normalized:
                 most *= n_states[i]
                 for c in range(n_classes):
-                    out[row, c] += tables.shifts[i]
+                    out[row, c] += tables.missing_shifts[i]
             p = forest.parent[i]
-            base = tables.offsets[i]
+            base = tables.missing_offsets[i]
             first = sent_start + starts[i]
             end = first + n_classes
             to_parent = p >= 0 and codes[p, row] >= cards[p]
@@ -275,12 +274,14 @@ def marginalize_missing(codes, states, rows, forest, layout, cpts, tables, out, 
                 end = first + n_states[p] * n_classes
             elif p >= 0:
                 base += states[p, row] * cells
-            product = cpts.theta if in_table else work
+            product = tables.theta if in_table else work
             for to in range(first, end, n_classes):
                 if n_classes == 2:
-                    _sum_pairs(tables.theta, base, work, cells, work, to)
+                    _sum_pairs(tables.missing_theta, base, work, cells, work, to)
                 else:
-                    _sum_values(tables.theta, base, product, at, step, cells, n_classes, work, to)
+                    _sum_values(
+                        tables.missing_theta, base, product, at, step, cells, n_classes, work, to
+                    )
                 base += cells
             # where the bound does not guarantee that the sums are exact, their own size has to
             if stored or low_of_sum < MIN_SUM:

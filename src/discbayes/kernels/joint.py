@@ -23,11 +23,15 @@ MISSING = 1 << 55
 
 @kernel
 def incomplete_rows(codes, cards, flags):
-    """Mark the rows in which some feature is missing."""
+    """Mark the rows in which some feature is missing; return whether there are any."""
     for i in range(codes.shape[0]):
         row, card = codes[i], cards[i]
         for m in range(row.size):
             flags[m] |= row[m] >= card
+    found = False
+    for m in range(flags.size):
+        found |= flags[m]
+    return found
 
 
 @helper

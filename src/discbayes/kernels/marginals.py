@@ -15,17 +15,17 @@ from discbayes.kernels._compile import helper, kernel
 
 
 @helper
-def _collect(i, codes, row, forest, layout, log_theta, sent, n_classes, received):
+def _collect(i, codes, row, forest, tables, sent, n_classes, received):
     """Write the sum of the log messages of the children of feature ``i``, by state and class."""
     received[:] = 0.0
     for at in range(forest.child_start[i], forest.child_start[i + 1]):
         k = forest.child_index[at]
-        if codes[k, row] < layout.cards[k]:
-            line = layout.offsets[k] + np.int64(codes[k, row]) * n_classes
+        if codes[k, row] < tables.cards[k]:
+            line = tables.offsets[k] + np.int64(codes[k, row]) * n_classes
             for cell in range(0, received.size, n_classes):
                 for c in range(n_classes):
-                    received[cell + c] += log_theta[line + c]
-                line += layout.cards[k] * n_classes
+                    received[cell + c] += tables.log_theta[line + c]
+                line += tables.cards[k] * n_classes
         else:
             for cell in range(received.size):
                 received[cell] += sent[forest.message_start[k] + cell]
@@ -62,15 +62,13 @@ def _add_distribution(
 
 
 @helper
-def _pass_up(
-    codes, states, row, forest, layout, log_theta, tables, n_classes, missing, received, sent
-):
+def _pass_up(codes, states, row, forest, tables, n_classes, missing, received, sent):
     """Pass the messages of a row up; list its missing features, parents first, and return how many.
 
     ``received`` is what every missing feature is told of its states, ``sent`` its own message.
     """
-    cards = layout.cards
-    n_states = layout.n_states
+    cards = tables.cards
+    n_states = tables.n_states
     starts = forest.message_start
     n_missing = 0
     for i in forest.downward:
@@ -83,45 +81,42 @@ def _pass_up(
         cells = n_states[i] * n_classes
         first = forest.value_start[i] * n_classes
         own = received[first : first + cells]
-        _collect(i, codes, row, forest, layout, log_theta, sent, n_classes, own)
-        base = tables.offsets[i]
+        _collect(i, codes, row, forest, tables, sent, n_classes, own)
+        base = tables.missing_offsets[i]
         if p >= 0 and codes[p, row] >= cards[p]:
             for u in range(n_states[p]):
                 at = starts[i] + u * n_classes
-                _send(tables.log_theta, base + u * cells, own, n_classes, sent, at)
+                _send(tables.missing_log_theta, base + u * cells, own, n_classes, sent, at)
         else:
             if p >= 0:
                 base += np.int64(states[p, row]) * cells
-            _send(tables.log_theta, base, own, n_classes, sent, starts[i])
+            _send(tables.missing_log_theta, base, own, n_classes, sent, starts[i])
     return n_missing
 
 
 @kernel
-def add_log_sums(codes, states, rows, forest, layout, log_theta, tables, out):
+def add_log_sums(codes, states, rows, forest, tables, out):
     """Add to the log-joint of the given rows what their missing values, marginalized, contribute.
 
-    The tables may have any range: ``log_theta`` of observed features, ``tables`` of missing ones.
-    Families without a missing value are in ``out`` already. ``states`` are those that children see.
+    The tables may have any range. Families without a missing value are in ``out`` already.
+    ``states`` are those that children see.
     """
     n_classes = out.shape[1]
     received = np.empty(forest.value_start[-1] * n_classes)
     sent = np.empty(forest.message_start[-1])
     missing = np.empty(forest.downward.size, np.int64)
     for row in rows:
-        n_missing = _pass_up(
-            codes, states, row, forest, layout, log_theta, tables, n_classes, missing, received,
-            sent,
-        )  # fmt: skip
+        n_missing = _pass_up(codes, states, row, forest, tables, n_classes, missing, received, sent)
         for a in range(n_missing):
             i = missing[a]
             p = forest.parent[i]
-            if p < 0 or codes[p, row] < layout.cards[p]:
+            if p < 0 or codes[p, row] < tables.cards[p]:
                 for c in range(n_classes):
                     out[row, c] += sent[forest.message_start[i] + c]
 
 
 @kernel
-def missing_marginals(codes, states, rows, forest, layout, log_theta, tables, class_posterior, out):
+def missing_marginals(codes, states, rows, forest, tables, class_posterior, out):
     """Write the posterior of every missing feature by itself.
 
     P(x_i = v | observed values) of row ``r`` goes to ``out[r, value_start[i] + v]``.
@@ -134,44 +129,41 @@ def missing_marginals(codes, states, rows, forest, layout, log_theta, tables, cl
     received = np.empty(values[-1] * n_classes)
     belief = np.empty(values[-1] * n_classes)
     widest = 0
-    for i in range(layout.cards.size):
-        widest = max(widest, layout.cards[i])
+    for i in range(tables.cards.size):
+        widest = max(widest, tables.cards[i])
     distribution = np.empty(widest * n_classes)
     sent = np.empty(starts[-1])
     ones = np.ones(n_classes)
     missing = np.empty(forest.downward.size, np.int64)
     for r in range(rows.size):
         row = rows[r]
-        n_missing = _pass_up(
-            codes, states, row, forest, layout, log_theta, tables, n_classes, missing, received,
-            sent,
-        )  # fmt: skip
+        n_missing = _pass_up(codes, states, row, forest, tables, n_classes, missing, received, sent)
         for a in range(n_missing):
             i = missing[a]
             p = forest.parent[i]
-            card = layout.cards[i]
+            card = tables.cards[i]
             cells = card * n_classes
             first = values[i] * n_classes
-            last = first + layout.n_states[i] * n_classes
+            last = first + tables.n_states[i] * n_classes
             own = received[first:last]
-            state_of = layout.state_of[values[i] : values[i] + card]
+            state_of = tables.state_of[values[i] : values[i] + card]
             found = distribution[:cells]
             found[:] = 0.0
-            base = layout.offsets[i]
-            if p >= 0 and codes[p, row] >= layout.cards[p]:
-                for u in range(layout.n_states[p]):
+            base = tables.offsets[i]
+            if p >= 0 and codes[p, row] >= tables.cards[p]:
+                for u in range(tables.n_states[p]):
                     above = (values[p] + u) * n_classes
                     weight = belief[above : above + n_classes]
                     at = starts[i] + u * n_classes
                     _add_distribution(
-                        log_theta, base + u * cells, own, state_of, n_classes, sent, at, weight,
-                        found,
+                        tables.log_theta, base + u * cells, own, state_of, n_classes, sent, at,
+                        weight, found,
                     )  # fmt: skip
             else:
                 if p >= 0:
                     base += np.int64(states[p, row]) * cells
                 _add_distribution(
-                    log_theta, base, own, state_of, n_classes, sent, starts[i], ones, found
+                    tables.log_theta, base, own, state_of, n_classes, sent, starts[i], ones, found
                 )
             belief[first:last] = 0.0
             for v in range(card):

@@ -17,8 +17,6 @@ class LayoutArrays(NamedTuple):
     order: np.ndarray  # the features, parents before children
     cards: np.ndarray
     n_states: np.ndarray  # as children see the feature
-    state_start: np.ndarray
-    state_of: np.ndarray  # the state of value v of feature i is state_of[state_start[i] + v]
     offsets: np.ndarray
     parent_start: np.ndarray
     parent_index: np.ndarray
@@ -26,27 +24,42 @@ class LayoutArrays(NamedTuple):
 
 
 class CPTArrays(NamedTuple):
-    """The numbers in the tables (``discbayes.network.CPTs``), on the log scale and off it."""
+    """The numbers in the tables (``discbayes.network.CPTs``), on the log scale."""
 
     log_prior: np.ndarray
     log_theta: np.ndarray
+
+
+class ForestTables(NamedTuple):
+    """The tables of a forest, and those of its features where they are missing.
+
+    The own axis of a missing feature is by state, as axes of parents are. With one resolution both
+    are the same arrays.
+    """
+
+    cards: np.ndarray
+    n_states: np.ndarray
+    offsets: np.ndarray
     theta: np.ndarray
     smallest: np.ndarray
     shifts: np.ndarray
+    missing_offsets: np.ndarray
+    missing_theta: np.ndarray
+    missing_smallest: np.ndarray
+    missing_shifts: np.ndarray
     is_normalized: bool
 
 
-class MissingTables(NamedTuple):
-    """The tables of missing features: the own axis is by state, as those of parents are.
+class ForestLogTables(NamedTuple):
+    """The tables of a forest on the log scale, and those of its features where they are missing."""
 
-    They are the tables of the network themselves if it has one resolution.
-    """
-
+    cards: np.ndarray
+    n_states: np.ndarray
+    state_of: np.ndarray  # of value v of feature i: state_of[value_start[i] + v]
     offsets: np.ndarray
     log_theta: np.ndarray
-    theta: np.ndarray
-    smallest: np.ndarray
-    shifts: np.ndarray
+    missing_offsets: np.ndarray
+    missing_log_theta: np.ndarray
 
 
 class ForestArrays(NamedTuple):

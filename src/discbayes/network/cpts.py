@@ -328,8 +328,6 @@ class Layout(WithArrays):
             np.array(self.structure.order, np.int64),
             self.cards,
             self.n_states,
-            self.state_start,
-            self.state_of,
             self.offsets,
             self.parent_start,
             self.parent_index,
