@@ -19,6 +19,7 @@ from discbayes.counts.contingency import kernel_classes
 from discbayes.data.domain import Encoded
 from discbayes.engine import parallel_map, row_blocks
 from discbayes.inference.component_sums import ComponentSums, TableMarginals
+from discbayes.inference.plans import padded_layout
 from discbayes.kernels import curvature, entries, likelihood_entries
 from discbayes.network import Layout
 from discbayes.parameters.parameterization import Numbers
@@ -354,11 +355,7 @@ def _pad(layout: Layout, needed: bool) -> tuple[Layout, np.ndarray | None]:
     """
     if not needed:
         return layout, None
-    states = None
-    if layout.states is not None:
-        pairs = zip(layout.states, layout.n_states, strict=True)
-        states = tuple(np.append(state, n_states) for state, n_states in pairs)
-    padded = Layout(layout.structure, layout.cards + 1, layout.n_classes, states)
+    padded = padded_layout(layout)
     places = np.arange(padded.size)
     parts = [
         padded.table(places, i)[tuple(slice(0, size) for size in shape)].ravel()
