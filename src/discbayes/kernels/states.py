@@ -13,9 +13,16 @@ def map_to_states(codes, state_start, state_of, n_states, out):
     for i in range(codes.shape[0]):
         first = state_start[i]
         card = state_start[i + 1] - first
-        for m in range(codes.shape[1]):
-            code = codes[i, m]
-            out[i, m] = state_of[first + code] if code < card else n_states[i]
+        own, row = codes[i], out[i]
+        differs = False
+        for v in range(card):
+            differs |= state_of[first + v] != v
+        if not differs:
+            for m in range(own.size):
+                row[m] = own[m]
+            continue
+        for m in range(own.size):
+            row[m] = state_of[first + own[m]] if own[m] < card else n_states[i]
 
 
 @kernel
