@@ -63,6 +63,24 @@ test("a table is a distribution over the values for each combination of parents 
   });
 });
 
+test("a table by state has the sums of the table by value", () => {
+  const network = model("two resolutions");
+  assert.deepEqual(network.states, [[0, 0, 1, 1, 1], null, [0, 1, 1, 2, 3], [0, 0, 0], null]);
+  assert.deepEqual(network.stateLabels[2], ["< 1", "[1, 3)", ">= 3", "(missing)"]);
+  assert.equal(network.stateOf(0, 3), 1);
+  assert.equal(network.stateOf(0, -1), -1);
+  for (const i of network.names.keys()) {
+    const [fine, coarse] = [network.table(i), network.table(i, true)];
+    assert.equal(coarse.card, network.nStates[i]);
+    const last = fine.parents.map((parent) => network.nStates[parent] - 1);
+    for (let c = 0; c < fine.nClasses; c++) {
+      const sums = new Array(coarse.card).fill(0);
+      for (let value = 0; value < fine.card; value++) sums[network.stateOf(i, value)] += fine.at(last, value, c);
+      assertClose(sums.map((_, state) => coarse.at(last, state, c)), sums, 1e-12, `feature ${i}`);
+    }
+  }
+});
+
 test("codes outside the domain are refused", () => {
   const network = model("naive Bayes");
   assert.throws(() => network.posterior([0]), /1 codes were given for 4 features/);

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -108,6 +109,96 @@ def test_fitted_networks_round_trip(structure, parameters, tmp_path):
     again = read_bif(path)
     assert_same(network, again)
     np.testing.assert_allclose(again.posterior(wine.X), network.posterior(wine.X), atol=1e-12)
+
+
+# Two resolutions
+
+
+def two_resolutions(names=("size", "weight", "color", "age")):
+    """A network in which two columns of two resolutions have children, and one has none."""
+    cuts = (-1.0, 0.5, 2.0, 7.25)
+    features = (
+        Variable(names[0], "numeric", cuts=cuts, coarse_cuts=(0.5,)),
+        Variable(names[1], "numeric", cuts=cuts, coarse_cuts=(), missing_value=True),
+        Variable(names[2], "categorical", ("blue", "red")),
+        Variable(names[3], "numeric", cuts=cuts, coarse_cuts=(0.5, 2.0)),
+    )
+    domain = Domain(features, Variable("class", "categorical", ("no", "yes")))
+    structure = Structure(((), (0,), (0, 1), (2,)), (True, True, True, False))
+    rng = np.random.default_rng(3)
+    tables = oracle.random_tables(rng, structure, domain.cards, 2, states=domain.states)
+    return BayesNet(domain, tables)
+
+
+def plain(path):
+    """The file without the properties that other programs do not know, but for the class."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    kept = [line for line in lines if "discbayes_" not in line or "_role" in line]
+    return "\n".join(kept) + "\n"
+
+
+@pytest.mark.parametrize(
+    "names", [("size", "weight", "color", "age"), ("a", "a states", "class states", "%")]
+)
+def test_two_resolutions_come_back(names, tmp_path):
+    network = two_resolutions(names)
+    again = read_bif(written(network, tmp_path))
+    *others, last = network.domain.features
+    assert again.domain.features == (*others, replace(last, coarse_cuts=None))  # has no children
+    assert again.structure == network.structure
+    for name in ("log_prior", "log_theta"):
+        found, expected = (np.exp(getattr(n.parameters, name)) for n in (again, network))
+        np.testing.assert_allclose(found, expected, atol=1e-14)
+
+
+def test_other_programs_see_coarse_intervals_as_variables(tmp_path):
+    """The answers are the same, whether the values of those variables are given or not."""
+    network = two_resolutions()
+    other = from_text(plain(written(network, tmp_path)), tmp_path)
+    assert other.domain.names == ["size", "weight", "color", "age", "size_states", "weight_states"]
+    assert other.structure.parents == ((), (4,), (4, 5), (2,), (0,), (1,))
+    rng = np.random.default_rng(0)
+    cards = network.domain.cards
+    codes = np.array([rng.integers(card + 1, size=200) for card in cards], np.uint8)
+    expected = network.log_joint_of(codes)
+    states = np.array([codes[0] >= 2, codes[1] == 5], np.uint8)
+    for given in (
+        np.full((2, 200), 2, np.uint8),
+        np.where(codes[:2] == cards[:2, None], 2, states),
+    ):
+        found = other.log_joint_of(np.concatenate([codes, given]).astype(np.uint8))
+        np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "old, new",
+    [
+        ("discbayes_states = size", "discbayes_states = nothing"),
+        ("discbayes_states = size", "discbayes_states = color"),
+        ("discbayes_states = size", "discbayes_states = size%20states"),
+        ("(lt_minus1) 1.0, 0.0", "(lt_minus1) 0.5, 0.5"),
+        ("property discbayes_cuts = 0.5 ;", "property discbayes_cuts = 0.7 ;"),
+        ("( weight | class, size_states )", "( weight | class, size )"),
+    ],
+)
+def test_coarse_intervals_that_were_changed_stay_a_variable(old, new, tmp_path):
+    text = written(two_resolutions(), tmp_path).read_text(encoding="utf-8")
+    assert old in text
+    text = text.replace(old, new, 1)
+    if "weight" in old:  # a table by value, which repeats the rows of a state
+        lines = text.splitlines()
+        at = next(k for k, line in enumerate(lines) if new in line)
+        rows = lines[at + 1 : at + 5]
+        values = ["lt_minus1", "from_minus1_to_0_5", "from_0_5_to_2", "from_2_to_7_25", "ge_7_25"]
+        made = []
+        for c, label in enumerate(("no", "yes")):
+            for k, value in enumerate(values):
+                made.append(f"  ({label}, {value}) {rows[2 * c + (k > 1)].split(') ')[1]}")
+        text = "\n".join([*lines[: at + 1], *made, *lines[at + 5 :]]) + "\n"
+    again = from_text(text, tmp_path)
+    assert "size states" in again.domain.names
+    assert again.domain.features[0].coarse_cuts is None
+    assert again.domain.features[1].coarse_cuts == ()
 
 
 def odd_network():

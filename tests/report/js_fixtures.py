@@ -5,6 +5,7 @@ tests/report/js_fixtures.py`` writes ``js/test/fixtures/networks.json``.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -39,15 +40,45 @@ def cases() -> list[dict[str, Any]]:
         codes = oracle.every_pattern(rng, cards)
         rows = np.sort(rng.permutation(codes.shape[1])[:MAX_ROWS])
         temperature = TEMPERATURE if calibrated else 1.0
-        made.append(_case(name, tables, codes[:, rows], temperature))
-    return made
+        features = tuple(
+            Variable(f"x{i}", "categorical", tuple(f"v{k}" for k in range(card)))
+            for i, card in enumerate(tables.cards)
+        )
+        made.append(_case(name, tables, features, codes[:, rows], temperature))
+    return [*made, *_two_resolutions(rng)]
 
 
-def _case(name: str, tables: CPTs, codes: np.ndarray, temperature: float) -> dict[str, Any]:
-    features = tuple(
-        Variable(f"x{i}", "categorical", tuple(f"v{k}" for k in range(card)))
-        for i, card in enumerate(tables.cards)
+def _two_resolutions(rng: np.random.Generator) -> Iterator[dict[str, Any]]:
+    """Yield networks with columns of two resolutions, and one that has a value "missing"."""
+    cuts = (1.0, 2.0, 3.0, 4.0)
+    features = (
+        Variable("x0", "numeric", cuts=cuts, coarse_cuts=(2.0,)),
+        Variable("x1", "categorical", ("v0", "v1")),
+        Variable("x2", "numeric", cuts=cuts[:3], coarse_cuts=(1.0, 3.0), missing_value=True),
+        Variable("x3", "numeric", cuts=cuts[:2], coarse_cuts=()),
+        Variable("x4", "numeric", cuts=cuts[:1]),
     )
+    cards = np.array([variable.card for variable in features])
+    states = tuple(variable.states for variable in features)
+    for name, structure, normalized, zeros in (
+        ("two resolutions, forest", Structure(((), (0,), (0,), (2,), (3,))), True, False),
+        ("two resolutions", Structure(((), (0,), (0, 1), (0, 2), (2, 3))), True, False),
+        ("two resolutions, zeros", Structure(((2,), (0,), (), (0, 2), (2, 3))), True, True),
+        ("two resolutions, unconstrained", Structure(((), (0,), (0,), (1, 2), (0,))), False, False),
+    ):
+        tables = oracle.random_tables(rng, structure, cards, 3, normalized, zeros, states)
+        codes = oracle.every_pattern(rng, cards)
+        rows = np.sort(rng.permutation(codes.shape[1])[:MAX_ROWS])
+        yield _case(name, tables, features, codes[:, rows], 1.0)
+
+
+def _case(
+    name: str,
+    tables: CPTs,
+    features: tuple[Variable, ...],
+    codes: np.ndarray,
+    temperature: float,
+) -> dict[str, Any]:
     target = Variable("class", "categorical", tuple(f"c{c}" for c in range(tables.n_classes)))
     network = BayesNet(Domain(features, target), tables)
     prior = np.full(tables.n_classes, 1 / tables.n_classes)

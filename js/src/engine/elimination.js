@@ -9,8 +9,8 @@ export function linearScale(tables) {
   return {
     one: 1,
     source: tables.theta,
-    smallest: (family) => tables.smallest[family],
-    shift: (family) => tables.shifts[family],
+    smallest: (table) => tables.smallest[table],
+    shift: (table) => tables.shifts[table],
     multiply(cells, source, starts, n) {
       for (let line = 0, at = 0; line < starts.length; line++) {
         for (let from = starts[line], end = at + n; at < end;) cells[at++] *= source[from++];

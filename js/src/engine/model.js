@@ -1,7 +1,9 @@
 // Exact inference with a Bayesian network classifier, for rows in which any feature may be unknown.
 //
 // Codes: code k of a feature is its k-th value, -1 is unknown. Tables are one flat array in the layout of the library:
-// the table of feature i with parents p1 .. pk has the axes (p1, ..., pk, i, class), the class innermost.
+// the table of feature i with parents p1 .. pk has the axes (p1, ..., pk, i, class), the class innermost. Children see
+// the state of a value, which several values may share: the axes of parents are by state, the own axis is by value. So
+// an unknown feature is marginalized by state, in a table that sums over the values of each state.
 //
 // The log-joint, log P(class, known values), has two parts. Families (a feature with its parents) whose members are all
 // known are looked up. Unknown features are marginalized by bucket elimination, one connected group at a time. A bucket
@@ -35,6 +37,9 @@ export class Model {
     this.order = payload.order;
     this.normalized = payload.normalized;
     this.limit = payload.max_factor_size;
+    this.states = payload.states || this.labels.map(() => null); // of each value, as children see it; null: all differ
+    this.stateLabels = this.labels.map((list, i) => (this.states[i] === null ? list : payload.state_labels[i]));
+    this.nStates = this.stateLabels.map((list) => list.length);
     this.logPrior = decoded(payload.log_prior);
     this._calibration = calibrationOf(payload.calibration);
     this._children = childrenOf(this.parents);
@@ -57,17 +62,25 @@ export class Model {
     return normalizedLogs(this.logPrior).map(Math.exp);
   }
 
-  // The table of a feature: at(codes of its parents, its own code, class) is a probability.
-  table(i) {
+  // The table of a feature by value, or by state: at(states of its parents, its own code or state, class) is a
+  // probability.
+  table(i, byState = false) {
     const { logTheta, offsets, strides } = this._tables;
-    const own = strides[i];
-    const at = (parentCodes, value, c) => {
-      let cell = offsets[i] + value * own[own.length - 1] + c;
-      this.parents[i].forEach((parent, k) => { cell += parentCodes[k] * own[k]; });
+    const t = byState && this.states[i] !== null ? this.nFeatures + i : i;
+    const own = strides[t];
+    const at = (parentStates, value, c) => {
+      let cell = offsets[t] + value * own[own.length - 1] + c;
+      this.parents[i].forEach((parent, k) => { cell += parentStates[k] * own[k]; });
       return Math.exp(logTheta[cell]);
     };
-    const card = this.labels[i].length;
-    return { parents: this.parents[i], card, nClasses: this.nClasses, byClass: this.classChild[i], at };
+    const labels = byState ? this.stateLabels[i] : this.labels[i];
+    const shape = { card: labels.length, nClasses: this.nClasses, byClass: this.classChild[i] };
+    return { parents: this.parents[i], labels, ...shape, at };
+  }
+
+  // The state of a feature that has a code; unknown where the code is.
+  stateOf(i, code) {
+    return code === UNKNOWN ? UNKNOWN : this._tables.stateOf(i, code);
   }
 
   // P(class | known values), as predict_proba gives it.
@@ -276,7 +289,7 @@ export class Model {
       }
       bucket.rest = bucket.rest.sort((a, b) => a - b).map((member) => unknown[member]);
       bucket.scope = [...bucket.rest, bucket.feature];
-      bucket.cards = bucket.scope.map((i) => this.labels[i].length);
+      bucket.cards = bucket.scope.map((i) => this.nStates[i]);
       bucket.size = bucket.cards.reduce((cells, card) => cells * card, this.nClasses);
     });
     return buckets;
@@ -296,10 +309,10 @@ export class Model {
       const cells = new Float64Array(bucket.size).fill(arithmetic.one);
       let smallest = 1;
       for (const family of bucket.tables) {
-        const { start, strides } = this._tables.view(family, bucket.scope, codes);
+        const { table, start, strides } = this._tables.view(family, bucket.scope, codes);
         arithmetic.multiply(cells, arithmetic.source, lines(bucket.cards, strides, start), this.nClasses);
-        smallest *= arithmetic.smallest(family);
-        for (let c = 0; c < scores.length; c++) scores[c] += arithmetic.shift(family);
+        smallest *= arithmetic.smallest(table);
+        for (let c = 0; c < scores.length; c++) scores[c] += arithmetic.shift(table);
       }
       for (const k of bucket.messages) {
         const strides = stridesWithin(buckets[k].rest, bucket, buckets[k].cards, this.nClasses);
@@ -332,11 +345,44 @@ export class Model {
         addLines(weight, within, conditionals[parent], n);
         weigh(cells, weight, card, n);
       }
-      const marginal = new Float64Array(card * n);
-      addLines(marginal, lines(cards, [...rest.map(() => 0), n], 0), cells, n);
-      found.push([feature, marginal]);
+      if (this.states[feature] === null) {
+        const marginal = new Float64Array(card * n);
+        addLines(marginal, lines(cards, [...rest.map(() => 0), n], 0), cells, n);
+        found.push([feature, marginal]);
+      }
+      // a value within its state depends on the parents, which are in the bucket with the table
+      for (const family of buckets[k].tables) {
+        if (this.states[family] === null || codes[family] !== UNKNOWN) continue;
+        found.push([family, this._valueMarginal(family, buckets[k], cells, codes)]);
+      }
     }
     return found;
+  }
+
+  // P(feature = value | known values, class) of a feature with fewer states than values, from the probabilities of all
+  // combinations of states in the bucket that has its table.
+  _valueMarginal(feature, { scope, cards }, cells, codes) {
+    const { logTheta } = this._tables;
+    const n = this.nClasses;
+    const states = this.states[feature];
+    const marginal = new Float64Array(states.length * n);
+    const coarse = this._tables.view(feature, scope, codes);
+    const fine = this._tables.viewByValue(feature, scope, codes);
+    const coarseStarts = lines(cards, coarse.strides, coarse.start);
+    const fineStarts = lines(cards, fine.strides, fine.start);
+    const own = lines(cards, scope.map((i) => (i === feature ? 1 : 0)), 0); // the state in each line
+    const firsts = this.stateLabels[feature].map((_, state) => states.indexOf(state));
+    for (let line = 0; line < own.length; line++) {
+      for (let value = firsts[own[line]]; states[value] === own[line]; value++) {
+        for (let c = 0; c < n; c++) {
+          const share = cells[line * n + c];
+          if (share === 0) continue;
+          const within = logTheta[fineStarts[line] + value * n + c] - logTheta[coarseStarts[line] + c];
+          marginal[value * n + c] += share * Math.exp(within);
+        }
+      }
+    }
+    return marginal;
   }
 
   _width() {

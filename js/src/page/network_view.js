@@ -15,6 +15,7 @@ export function startNetworkView(model, known, ask) {
   const edges = [...drawing.querySelectorAll(".edge")];
   const children = model.names.map(() => []);
   let chosen = null;
+  let fine = false; // whether a table has all intervals of its feature, not the coarse ones that its children see
   let places = null;
 
   for (const node of drawing.querySelectorAll("[data-node]")) nodes.set(Number(node.dataset.node), node);
@@ -153,11 +154,27 @@ export function startNetworkView(model, known, ask) {
       set.addEventListener("click", () => ask(node));
       head.append(set);
     }
+    if (node !== target && model.states[node] !== null) head.append(resolutionSwitch(node));
     head.append(end);
     const scroll = make("div", { class: "scroll", tabindex: "0", role: "group", "aria-labelledby": "sheet-title" });
     sheet.replaceChildren(head, relatives(node), scroll);
     fillTable(scroll, node);
     sheet.hidden = false;
+  }
+
+  function resolutionSwitch(node) {
+    const button = make("button", { type: "button", class: "quiet" });
+    const label = () => {
+      const number = fine ? model.nStates[node] : model.labels[node].length;
+      button.textContent = fine ? `Show ${number} coarse intervals` : `Show all ${number} intervals`;
+    };
+    button.addEventListener("click", () => {
+      fine = !fine;
+      label();
+      fillTable(sheet.querySelector(".scroll"), node);
+    });
+    label();
+    return button;
   }
 
   function relatives(node) {
@@ -194,8 +211,8 @@ export function startNetworkView(model, known, ask) {
   }
 
   function conditionalTable(feature) {
-    const table = model.table(feature);
-    const given = [...table.parents.map((p) => model.labels[p]), ...(table.byClass ? [model.classes] : [])];
+    const table = model.table(feature, !fine);
+    const given = [...table.parents.map((p) => model.stateLabels[p]), ...(table.byClass ? [model.classes] : [])];
     const heads = [...table.parents.map(nameOf), ...(table.byClass ? [model.target] : [])];
     const count = given.reduce((product, labels) => product * labels.length, 1);
     const rows = [];
@@ -205,14 +222,14 @@ export function startNetworkView(model, known, ask) {
       const combination = place.slice(0, table.parents.length);
       const c = table.byClass ? place[place.length - 1] : 0;
       const same = place.map((code, at) => code === before[at] && (at === 0 || place[at - 1] === before[at - 1]));
-      const values = model.labels[feature].map((_, value) => table.at(combination, value, c));
+      const values = table.labels.map((_, value) => table.at(combination, value, c));
       rows.push(row(place.map((code, at) => heading(given[at][code], same[at])), values, combination, feature, table));
       before = place;
     }
     const notes = [];
     if (count > MAX_ROWS) notes.push(`The first ${MAX_ROWS} of ${count.toLocaleString("en")} rows.`);
     if (!normalized()) notes.push("Weights, not probabilities: the rows of this table do not sum to one.");
-    const parts = [filled(model.labels[feature], heads, rows, false)];
+    const parts = [filled(table.labels, heads, rows, false)];
     return notes.length === 0 ? parts : [...parts, make("p", { class: "note" }, notes.join(" "))];
   }
 
@@ -233,13 +250,17 @@ export function startNetworkView(model, known, ask) {
   // A row of a table; it is marked where it contradicts the known values of the parents.
   function row(heads, values, combination, feature, table) {
     const line = make("tr", {}, ...heads);
+    const own = feature === undefined || fine ? known[feature] : model.stateOf(feature, known[feature]);
     values.forEach((value, code) => {
       const cell = make("td", {}, normalized() ? probability(value) : value.toPrecision(3));
       if (normalized()) cell.style.setProperty("--share", `${(100 * value).toFixed(1)}%`);
-      if (feature !== undefined && known[feature] === code) cell.classList.add("known");
+      if (own === code) cell.classList.add("known");
       line.append(cell);
     });
-    const agrees = combination.every((code, k) => known[table.parents[k]] === -1 || known[table.parents[k]] === code);
+    const agrees = combination.every((state, k) => {
+      const parent = table.parents[k];
+      return known[parent] === -1 || model.stateOf(parent, known[parent]) === state;
+    });
     line.classList.toggle("unfit", !agrees);
     return line;
   }

@@ -4,7 +4,8 @@
 labels with their types (``s:red,i:3,f:0.5,b:True``) or ``discbayes_cuts`` the cut points,
 ``discbayes_missing`` marks the last value as that of missing values (``read``: in prediction too;
 ``yes``, written by version 0.1.0: in training only), ``discbayes_padded`` marks a last value that
-was added and is impossible, and ``discbayes_role`` the class. Texts are percent-encoded.
+was added and is impossible, ``discbayes_role`` the class, and ``discbayes_states`` names the column
+whose coarse intervals a variable has. Texts are percent-encoded.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ _PARSERS: dict[str, Callable[[str], Any]] = {
 }
 
 
-def property_lines(variable: Variable, is_class: bool) -> Iterator[str]:
+def property_lines(
+    variable: Variable, is_class: bool, states_of: str | None = None
+) -> Iterator[str]:
     """Yield the property lines of a variable.
 
     >>> variable = Variable("petal width (cm)", "numeric", cuts=(0.8, 1.75))
@@ -53,6 +56,8 @@ def property_lines(variable: Variable, is_class: bool) -> Iterator[str]:
         yield from _lines("padded", "yes")
     if is_class:
         yield from _lines("role", "class")
+    if states_of is not None:
+        yield from _lines("states", _encoded(states_of))
 
 
 def _lines(key: str, text: str) -> Iterator[str]:
@@ -118,6 +123,11 @@ def restore_variable(notes: dict[str, str]) -> Variable:
     values = tuple(_PARSERS[item[:1]](_decoded(item[2:])) for item in _items(notes["values"]))
     check_values(values, name, "values")
     return Variable(name, kind, values, None, missing, marginalized)
+
+
+def states_of(notes: dict[str, str]) -> str | None:
+    """Return the name of the column whose coarse intervals a variable has; None for others."""
+    return _decoded(notes["states"]) if "states" in notes else None
 
 
 def _decoded(text: str) -> str:

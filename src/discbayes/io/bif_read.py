@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import NoReturn
@@ -19,7 +19,7 @@ import numpy as np
 from discbayes._text import listed
 from discbayes.bayesnet import BayesNet
 from discbayes.data import Domain, Variable
-from discbayes.io.bif_notes import read_notes, restore_variable
+from discbayes.io.bif_notes import read_notes, restore_variable, states_of
 from discbayes.io.bif_parse import ProbabilityBlock, VariableBlock, parse_bif
 from discbayes.io.errors import BifError, one_line, read_limited
 from discbayes.network import CPTs, Layout, Structure
@@ -118,7 +118,9 @@ class _Reader:
         for i, name in enumerate(names):
             layout.table(flat, i)[...] = self._class_last(name, root)
         with np.errstate(divide="ignore"):
-            return BayesNet(domain, CPTs(layout, np.log(self._cells(root)), np.log(flat, out=flat)))
+            tables = CPTs(layout, np.log(self._cells(root)), np.log(flat, out=flat))
+        marked = [self._column_of(block) for block in self.blocks if block.name != root]
+        return with_two_resolutions(BayesNet(domain, tables), marked)
 
     def _fail(self, line: int, message: str) -> NoReturn:
         raise BifError(f"{self.source}, line {line}: {one_line(message)}")
@@ -302,6 +304,13 @@ class _Reader:
 
     # ---- properties that `write_bif` has stored
 
+    def _column_of(self, block: VariableBlock) -> str | None:
+        """Return the column whose coarse intervals a variable has, if it is marked so."""
+        try:
+            return states_of(read_notes(block.properties))
+        except ValueError as error:
+            self._fail(block.line, f"the properties of {block.name!r} are damaged: {error}")
+
     def _variable(self, block: VariableBlock) -> Variable:
         notes = read_notes(block.properties)
         if not notes.keys() - {"role"}:
@@ -315,6 +324,66 @@ class _Reader:
             problem = f"describe {variable.card} values where there are {known}"
             self._fail(block.line, f"the properties of {block.name!r} {problem}")
         return variable
+
+
+def with_two_resolutions(network: BayesNet, marked: Sequence[str | None]) -> BayesNet:
+    """Return a network with variables of coarse intervals as states of the columns they belong to.
+
+    Parameters
+    ----------
+    network : BayesNet
+        The network as it is in a file.
+    marked : sequence of str or None
+        For each feature the name of the column whose coarse intervals it has.
+
+    Returns
+    -------
+    BayesNet
+        The network without those features. A feature stays if the file was changed so that it is no
+        longer just that: a function of its column alone, which has no other child.
+    """
+    position = {name: i for i, name in enumerate(network.domain.names)}
+    n_children = np.bincount(network.parameters.layout.parent_index, minlength=len(position))
+    columns = {
+        i: position[column]
+        for i, column in enumerate(marked)
+        if column in position
+        and n_children[position[column]] == 1
+        and _has_states(network, i, position[column])
+    }
+    # a marked feature that belongs to another one stays, and so does what belongs to it
+    columns = {i: column for i, column in columns.items() if column not in columns}
+    if not columns:
+        return network
+    kept = [i for i in range(len(position)) if i not in columns]
+    place = {i: k for k, i in enumerate(kept)}
+    place |= {i: place[column] for i, column in columns.items()}
+    features = list(network.domain.features)
+    for i, column in columns.items():
+        features[column] = replace(features[column], coarse_cuts=features[i].cuts)
+    structure, tables = network.structure, network.parameters
+    domain = Domain(tuple(features[i] for i in kept), network.domain.target)
+    parents = tuple(tuple(place[p] for p in structure.parents[i]) for i in kept)
+    by_class = tuple(structure.class_children[i] for i in kept)
+    cells = np.concatenate([tables.log_table(i).ravel() for i in kept])
+    layout = Layout(Structure(parents, by_class), domain.cards, domain.n_classes, domain.states)
+    return BayesNet(domain, CPTs(layout, tables.log_prior, cells))
+
+
+def _has_states(network: BayesNet, feature: int, column: int) -> bool:
+    """Return whether a feature has the coarse intervals of a column, and depends on it alone."""
+    structure, coarse = network.structure, network.domain.features[feature]
+    by_class = structure.class_children[feature]
+    if structure.parents[feature] != (column,) or by_class or coarse.cuts is None:
+        return False
+    try:
+        both = replace(network.domain.features[column], coarse_cuts=coarse.cuts)
+    except ValueError:
+        return False
+    table = np.exp(network.parameters.log_table(feature))[..., 0]
+    return both.coarse_cuts is not None and np.array_equal(
+        table, np.eye(both.n_states)[both.states]
+    )
 
 
 def _as_class(variable: Variable) -> Variable:

@@ -4,6 +4,11 @@ BIF has names and values of alphanumeric characters and underscores only; the or
 stored beside them (`discbayes.io.bif_notes`). The class comes first among the variables and among
 the parents. Most programs refuse a variable with one value, such as a column without a cut point:
 it gets a second one, of probability zero.
+
+BIF knows one resolution of a column. A column of two resolutions that has children is a variable of
+its fine intervals, and its only child is a variable of its coarse intervals, "size states", each of
+which follows from the fine one with probability one. The children of the column are children of
+that variable. The coarse intervals of a column without children are not written.
 """
 
 from __future__ import annotations
@@ -11,6 +16,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 
@@ -32,8 +38,8 @@ def write_bif(network: BayesNet, path: str | Path) -> None:
     """Write a network as a BIF file, which most Bayesian network programs read.
 
     Probabilities are written with all their digits. `read_bif` returns the same network, with names
-    and intervals. BIF knows one resolution: tables repeat what the fine intervals of a coarse one
-    share, so that the distribution is the same and tables are larger.
+    and intervals. In other programs a column of two resolutions that has children is two variables:
+    the coarse intervals follow from the fine ones.
 
     Parameters
     ----------
@@ -53,31 +59,64 @@ def write_bif(network: BayesNet, path: str | Path) -> None:
 
 
 def _lines(network: BayesNet) -> Iterator[str]:
-    target, features = network.domain.target, network.domain.features
-    own, *names = legal_names([target.name, *(v.name for v in features)])
-    states = [_state_names(v) for v in features]
+    target, nodes = network.domain.target, _nodes(network)
+    own, *names = legal_names([target.name, *(node.variable.name for node in nodes)])
+    values = [_state_names(node.variable) for node in nodes]
     classes = _state_names(target)
     yield "network discbayes {"
     yield "}"
-    yield from _variable_lines(own, classes, target, is_class=True)
-    for name, values, variable in zip(names, states, features, strict=True):
-        yield from _variable_lines(name, values, variable)
+    yield from _variable_lines(own, classes, property_lines(target, is_class=True))
+    for name, own_values, node in zip(names, values, nodes, strict=True):
+        properties = property_lines(node.variable, False, node.states_of)
+        yield from _variable_lines(name, own_values, properties)
     yield from _table_lines(own, [], [], np.exp(network.parameters.log_prior))
-    for i, group in enumerate(network.structure.parents):
-        table = np.moveaxis(np.exp(network.parameters.by_value.log_table(i)), -1, 0)
-        parents, given = [names[p] for p in group], [states[p] for p in group]
-        if network.structure.class_children[i]:
-            yield from _table_lines(names[i], [own, *parents], [classes, *given], table)
+    for name, node in zip(names, nodes, strict=True):
+        parents, given = [names[p] for p in node.parents], [values[p] for p in node.parents]
+        if node.by_class:
+            yield from _table_lines(name, [own, *parents], [classes, *given], node.table)
         else:
-            yield from _table_lines(names[i], parents, given, table[0])
+            yield from _table_lines(name, parents, given, node.table)
 
 
-def _variable_lines(
-    name: str, states: list[str], variable: Variable, is_class: bool = False
-) -> Iterator[str]:
+@dataclass(frozen=True)
+class _Node:
+    """A variable of a file besides the class; its table has the axes (class,) parents, variable."""
+
+    variable: Variable
+    parents: tuple[int, ...]
+    by_class: bool
+    table: np.ndarray
+    states_of: str | None = None  # the column that has these coarse intervals
+
+
+def _nodes(network: BayesNet) -> list[_Node]:
+    """Return the features, and after them the coarse intervals that children see."""
+    features, structure = network.domain.features, network.structure
+    parents = {p for group in structure.parents for p in group}
+    two = [p for p in sorted(parents) if features[p].coarse_cuts is not None]
+    seen = {p: len(features) + k for k, p in enumerate(two)}
+    nodes = []
+    for i, (variable, group) in enumerate(zip(features, structure.parents, strict=True)):
+        by_class = structure.class_children[i]
+        table = np.moveaxis(np.exp(network.parameters.log_table(i)), -1, 0)
+        above = tuple(seen.get(p, p) for p in group)
+        nodes.append(_Node(variable, above, by_class, table if by_class else table[0]))
+    taken = {network.domain.target.name, *network.domain.names}
+    for p in two:
+        name = f"{features[p].name} states"
+        while name in taken:
+            name += "_"
+        taken.add(name)
+        table = np.eye(features[p].n_states)[features[p].states]
+        variable = replace(features[p].coarse, name=name)
+        nodes.append(_Node(variable, (p,), False, table, features[p].name))
+    return nodes
+
+
+def _variable_lines(name: str, values: list[str], properties: Iterable[str]) -> Iterator[str]:
     yield f"variable {name} {{"
-    yield f"  type discrete [ {len(states)} ] {{ {', '.join(states)} }};"
-    for line in property_lines(variable, is_class):
+    yield f"  type discrete [ {len(values)} ] {{ {', '.join(values)} }};"
+    for line in properties:
         yield f"  {line}"
     yield "}"
 

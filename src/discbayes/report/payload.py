@@ -1,8 +1,8 @@
 """A classifier as JSON, with all that the inference engine of a report needs (``js/src/engine``).
 
 Numbers that must be exact to the last bit, or may be −∞, are base64 of little-endian doubles. The
-table of a feature is in the layout of ``discbayes.network.cpts``; where it does not depend on the
-class it has one column instead of one for each class.
+table of a feature is in the layout of ``discbayes.network.cpts``: parents by state, the feature by
+value. Where it does not depend on the class it has one column instead of one for each class.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from discbayes.bayesnet import BayesNet
 from discbayes.calibration import Calibration, Isotonic, Temperature
-from discbayes.data import Variable
+from discbayes.data import Domain, Variable
 from discbayes.network import CPTs
 
 MAX_PAGE_FACTOR = 1 << 20  # cells: 8 MB, which phones can hold too
@@ -36,13 +36,14 @@ def payload(clf: Any) -> dict[str, Any]:
 def network_payload(network: BayesNet, calibration: Calibration | None = None) -> dict[str, Any]:
     """Return names, values, structure and tables of a network, with its calibration."""
     domain = network.domain
-    tables = network.parameters.by_value  # the page knows one resolution
+    tables = network.parameters
     structure = network.structure
     return {
         "names": domain.names,
         "labels": [variable.labels for variable in domain.features],
         "kinds": [variable.kind for variable in domain.features],
         "cuts": [_cuts(variable) for variable in domain.features],
+        **_states(domain),
         "target": domain.target.name,
         "classes": domain.target.labels,
         "parents": [list(group) for group in structure.parents],
@@ -53,6 +54,18 @@ def network_payload(network: BayesNet, calibration: Calibration | None = None) -
         "log_prior": packed(tables.log_prior),
         "tables": [_table(tables, i) for i in range(structure.n_features)],
         "calibration": _calibration(calibration),
+    }
+
+
+def _states(domain: Domain) -> dict[str, Any]:
+    """Return the states of columns with two resolutions, if there are any, and their labels."""
+    if domain.states is None:
+        return {}
+    two = [variable.coarse_cuts is not None for variable in domain.features]
+    labels = [variable.labels for variable in domain.coarse.features]
+    return {
+        "states": [s.tolist() if t else None for s, t in zip(domain.states, two, strict=True)],
+        "state_labels": [own if t else None for own, t in zip(labels, two, strict=True)],
     }
 
 

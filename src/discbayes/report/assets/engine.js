@@ -45,37 +45,62 @@ function stridesOf(cards, nClasses) {
 const UNKNOWN = -1;
 
 // All tables in one flat array: log θ, its exponential for marginalization, and the offsets and strides of the cells.
+//
+// Table i is that of feature i: its parents by state, itself by value. Where the values of a feature are more than its
+// states, table nFeatures + i has the sums over the values of each state: all that is needed while it is unknown.
 class CPTs {
   constructor(model, texts) {
-    const { nClasses, parents, labels, classChild } = model;
-    const cards = labels.map((list) => list.length);
-    this.nClasses = nClasses;
+    const { nClasses, parents, states, nStates, classChild } = model;
+    const nFeatures = parents.length;
     this.parents = parents;
-    this.strides = parents.map((group, i) => stridesOf([...group, i].map((j) => cards[j]), nClasses));
-    const sizes = parents.map((group, i) => group.reduce((cells, j) => cells * cards[j], cards[i] * nClasses));
-    this.offsets = sizes.map((_, i) => sum(sizes.slice(0, i)));
-    this.logTheta = new Float64Array(sum(sizes));
+    this.states = states;
+    this._unknown = states.map((own, i) => (own === null ? i : nFeatures + i)); // the table of an unknown feature
+    const cards = [...model.labels.map((list) => list.length), ...nStates.map((n, i) => (states[i] === null ? 0 : n))];
+    const shapes = cards.map((card, t) => [...parents[t % nFeatures].map((j) => nStates[j]), card]);
+    this.strides = shapes.map((shape) => stridesOf(shape, nClasses));
+    this._sizes = shapes.map((shape) => shape.reduce((cells, card) => cells * card, nClasses));
+    this.offsets = this._sizes.map((_, t) => sum(this._sizes.slice(0, t)));
+    this.logTheta = new Float64Array(sum(this._sizes));
     texts.forEach((text, i) => {
-      const own = this.logTheta.subarray(this.offsets[i], this.offsets[i] + sizes[i]);
-      own.set(classChild[i] ? decoded(text) : repeated(decoded(text), nClasses));
+      this._own(this.logTheta, i).set(classChild[i] ? decoded(text) : repeated(decoded(text), nClasses));
+      if (states[i] !== null) this._sumStates(i, nClasses);
     });
-    this.shifts = sizes.map((size, i) => (model.normalized ? 0 : finiteMax(this._own(this.logTheta, i, size))));
+    this.shifts = cards.map((_, t) => (model.normalized ? 0 : finiteMax(this._own(this.logTheta, t))));
     this.theta = new Float64Array(this.logTheta.length);
-    this.smallest = sizes.map((size, i) => this._exponentiate(i, size));
+    this.smallest = cards.map((_, t) => this._exponentiate(t));
   }
 
-  _own(flat, i, size) {
-    return flat.subarray(this.offsets[i], this.offsets[i] + size);
+  _own(flat, t) {
+    return flat.subarray(this.offsets[t], this.offsets[t] + this._sizes[t]);
   }
 
-  // Fill in θ = exp(log θ - shift) of a feature and return its smallest entry, which is zero where a positive one
+  // Fill in the table by state of a feature, whose states are runs of its values.
+  _sumStates(i, nClasses) {
+    const fine = this._own(this.logTheta, i);
+    const coarse = this._own(this.logTheta, this._unknown[i]);
+    const states = this.states[i];
+    const ends = Array.from(states, (state, value) => value + 1 === states.length || states[value + 1] !== state);
+    for (let from = 0, at = 0; from < fine.length; at += nClasses) {
+      const first = from;
+      do from += nClasses; while (!ends[(from / nClasses - 1) % states.length]);
+      for (let c = 0; c < nClasses; c++) {
+        let largest = -Infinity;
+        for (let k = first + c; k < from; k += nClasses) if (fine[k] > largest) largest = fine[k];
+        let total = 0;
+        if (largest > -Infinity) for (let k = first + c; k < from; k += nClasses) total += Math.exp(fine[k] - largest);
+        coarse[at + c] = largest + Math.log(total);
+      }
+    }
+  }
+
+  // Fill in θ = exp(log θ - shift) of a table and return its smallest entry, which is zero where a positive one
   // underflows.
-  _exponentiate(i, size) {
-    const logarithms = this._own(this.logTheta, i, size);
-    const theta = this._own(this.theta, i, size);
+  _exponentiate(t) {
+    const logarithms = this._own(this.logTheta, t);
+    const theta = this._own(this.theta, t);
     let smallest = 1;
-    for (let k = 0; k < size; k++) {
-      theta[k] = Math.exp(logarithms[k] - this.shifts[i]);
+    for (let k = 0; k < theta.length; k++) {
+      theta[k] = Math.exp(logarithms[k] - this.shifts[t]);
       if (logarithms[k] > -Infinity && theta[k] < smallest) smallest = theta[k];
     }
     return smallest;
@@ -87,18 +112,36 @@ class CPTs {
     for (let c = 0; c < scores.length; c++) scores[c] += this.logTheta[start + c];
   }
 
-  // The start of the table of a family, given the known values, and its strides along the features of a scope.
+  // The state of a feature, which is what its children see, given its code.
+  stateOf(i, code) {
+    return this.states[i] === null ? code : this.states[i][code];
+  }
+
+  // The table of a family, where it starts given the known values, and its strides along the features of a scope.
   view(i, scope, codes) {
-    const own = this.strides[i];
-    const parents = this.parents[i];
+    const table = codes[i] === UNKNOWN ? this._unknown[i] : i;
+    const own = this.strides[table];
+    const { strides, start } = this._above(i, scope, codes, own);
+    const last = own[own.length - 1];
+    if (codes[i] !== UNKNOWN) return { table, strides, start: this.offsets[table] + start + codes[i] * last };
+    strides[scope.indexOf(i)] = last;
+    return { table, strides, start: this.offsets[table] + start };
+  }
+
+  // The same for the table by value of an unknown feature, whose own axis is left out.
+  viewByValue(i, scope, codes) {
+    const { strides, start } = this._above(i, scope, codes, this.strides[i]);
+    return { strides, start: this.offsets[i] + start };
+  }
+
+  _above(i, scope, codes, own) {
     const strides = new Array(scope.length).fill(0);
-    let start = this.offsets[i];
-    for (let k = 0; k <= parents.length; k++) {
-      const member = k < parents.length ? parents[k] : i;
-      if (codes[member] === UNKNOWN) strides[scope.indexOf(member)] = own[k];
-      else start += codes[member] * own[k];
-    }
-    return { start, strides };
+    let start = 0;
+    this.parents[i].forEach((parent, k) => {
+      if (codes[parent] === UNKNOWN) strides[scope.indexOf(parent)] = own[k];
+      else start += this.stateOf(parent, codes[parent]) * own[k];
+    });
+    return { strides, start };
   }
 }
 
@@ -111,8 +154,8 @@ function linearScale(tables) {
   return {
     one: 1,
     source: tables.theta,
-    smallest: (family) => tables.smallest[family],
-    shift: (family) => tables.shifts[family],
+    smallest: (table) => tables.smallest[table],
+    shift: (table) => tables.shifts[table],
     multiply(cells, source, starts, n) {
       for (let line = 0, at = 0; line < starts.length; line++) {
         for (let from = starts[line], end = at + n; at < end;) cells[at++] *= source[from++];
@@ -354,7 +397,9 @@ function gainOf(prior, marginal) {
 // Exact inference with a Bayesian network classifier, for rows in which any feature may be unknown.
 //
 // Codes: code k of a feature is its k-th value, -1 is unknown. Tables are one flat array in the layout of the library:
-// the table of feature i with parents p1 .. pk has the axes (p1, ..., pk, i, class), the class innermost.
+// the table of feature i with parents p1 .. pk has the axes (p1, ..., pk, i, class), the class innermost. Children see
+// the state of a value, which several values may share: the axes of parents are by state, the own axis is by value. So
+// an unknown feature is marginalized by state, in a table that sums over the values of each state.
 //
 // The log-joint, log P(class, known values), has two parts. Families (a feature with its parents) whose members are all
 // known are looked up. Unknown features are marginalized by bucket elimination, one connected group at a time. A bucket
@@ -383,6 +428,9 @@ class Model {
     this.order = payload.order;
     this.normalized = payload.normalized;
     this.limit = payload.max_factor_size;
+    this.states = payload.states || this.labels.map(() => null); // of each value, as children see it; null: all differ
+    this.stateLabels = this.labels.map((list, i) => (this.states[i] === null ? list : payload.state_labels[i]));
+    this.nStates = this.stateLabels.map((list) => list.length);
     this.logPrior = decoded(payload.log_prior);
     this._calibration = calibrationOf(payload.calibration);
     this._children = childrenOf(this.parents);
@@ -405,17 +453,25 @@ class Model {
     return normalizedLogs(this.logPrior).map(Math.exp);
   }
 
-  // The table of a feature: at(codes of its parents, its own code, class) is a probability.
-  table(i) {
+  // The table of a feature by value, or by state: at(states of its parents, its own code or state, class) is a
+  // probability.
+  table(i, byState = false) {
     const { logTheta, offsets, strides } = this._tables;
-    const own = strides[i];
-    const at = (parentCodes, value, c) => {
-      let cell = offsets[i] + value * own[own.length - 1] + c;
-      this.parents[i].forEach((parent, k) => { cell += parentCodes[k] * own[k]; });
+    const t = byState && this.states[i] !== null ? this.nFeatures + i : i;
+    const own = strides[t];
+    const at = (parentStates, value, c) => {
+      let cell = offsets[t] + value * own[own.length - 1] + c;
+      this.parents[i].forEach((parent, k) => { cell += parentStates[k] * own[k]; });
       return Math.exp(logTheta[cell]);
     };
-    const card = this.labels[i].length;
-    return { parents: this.parents[i], card, nClasses: this.nClasses, byClass: this.classChild[i], at };
+    const labels = byState ? this.stateLabels[i] : this.labels[i];
+    const shape = { card: labels.length, nClasses: this.nClasses, byClass: this.classChild[i] };
+    return { parents: this.parents[i], labels, ...shape, at };
+  }
+
+  // The state of a feature that has a code; unknown where the code is.
+  stateOf(i, code) {
+    return code === UNKNOWN ? UNKNOWN : this._tables.stateOf(i, code);
   }
 
   // P(class | known values), as predict_proba gives it.
@@ -624,7 +680,7 @@ class Model {
       }
       bucket.rest = bucket.rest.sort((a, b) => a - b).map((member) => unknown[member]);
       bucket.scope = [...bucket.rest, bucket.feature];
-      bucket.cards = bucket.scope.map((i) => this.labels[i].length);
+      bucket.cards = bucket.scope.map((i) => this.nStates[i]);
       bucket.size = bucket.cards.reduce((cells, card) => cells * card, this.nClasses);
     });
     return buckets;
@@ -644,10 +700,10 @@ class Model {
       const cells = new Float64Array(bucket.size).fill(arithmetic.one);
       let smallest = 1;
       for (const family of bucket.tables) {
-        const { start, strides } = this._tables.view(family, bucket.scope, codes);
+        const { table, start, strides } = this._tables.view(family, bucket.scope, codes);
         arithmetic.multiply(cells, arithmetic.source, lines(bucket.cards, strides, start), this.nClasses);
-        smallest *= arithmetic.smallest(family);
-        for (let c = 0; c < scores.length; c++) scores[c] += arithmetic.shift(family);
+        smallest *= arithmetic.smallest(table);
+        for (let c = 0; c < scores.length; c++) scores[c] += arithmetic.shift(table);
       }
       for (const k of bucket.messages) {
         const strides = stridesWithin(buckets[k].rest, bucket, buckets[k].cards, this.nClasses);
@@ -680,11 +736,44 @@ class Model {
         addLines(weight, within, conditionals[parent], n);
         weigh(cells, weight, card, n);
       }
-      const marginal = new Float64Array(card * n);
-      addLines(marginal, lines(cards, [...rest.map(() => 0), n], 0), cells, n);
-      found.push([feature, marginal]);
+      if (this.states[feature] === null) {
+        const marginal = new Float64Array(card * n);
+        addLines(marginal, lines(cards, [...rest.map(() => 0), n], 0), cells, n);
+        found.push([feature, marginal]);
+      }
+      // a value within its state depends on the parents, which are in the bucket with the table
+      for (const family of buckets[k].tables) {
+        if (this.states[family] === null || codes[family] !== UNKNOWN) continue;
+        found.push([family, this._valueMarginal(family, buckets[k], cells, codes)]);
+      }
     }
     return found;
+  }
+
+  // P(feature = value | known values, class) of a feature with fewer states than values, from the probabilities of all
+  // combinations of states in the bucket that has its table.
+  _valueMarginal(feature, { scope, cards }, cells, codes) {
+    const { logTheta } = this._tables;
+    const n = this.nClasses;
+    const states = this.states[feature];
+    const marginal = new Float64Array(states.length * n);
+    const coarse = this._tables.view(feature, scope, codes);
+    const fine = this._tables.viewByValue(feature, scope, codes);
+    const coarseStarts = lines(cards, coarse.strides, coarse.start);
+    const fineStarts = lines(cards, fine.strides, fine.start);
+    const own = lines(cards, scope.map((i) => (i === feature ? 1 : 0)), 0); // the state in each line
+    const firsts = this.stateLabels[feature].map((_, state) => states.indexOf(state));
+    for (let line = 0; line < own.length; line++) {
+      for (let value = firsts[own[line]]; states[value] === own[line]; value++) {
+        for (let c = 0; c < n; c++) {
+          const share = cells[line * n + c];
+          if (share === 0) continue;
+          const within = logTheta[fineStarts[line] + value * n + c] - logTheta[coarseStarts[line] + c];
+          marginal[value * n + c] += share * Math.exp(within);
+        }
+      }
+    }
+    return marginal;
   }
 
   _width() {
