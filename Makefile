@@ -156,7 +156,7 @@ bench-smoke: $(VENV)/.bench ## run every benchmark once on few rows, to see that
 	$(RUN) benchmarks/run.py --smoke
 	$(RUN) benchmarks/scale.py --smoke
 
-papers: $(VENV)/.demo ## repeat the papers' tables and figures (EXPERIMENTS="p10-table7 …"); goes on where it was interrupted
+papers: $(VENV)/.peers ## repeat the papers' tables and figures (EXPERIMENTS="p10-table7 …"); goes on where it was interrupted
 	$(BIN)/discbayes reproduce $(EXPERIMENTS) --folder docs/results
 
 peers: $(VENV)/.peers ## the default beside LightGBM, CatBoost, XGBoost, random forests and EBMs, complete and with missing values; days, goes on where it was interrupted

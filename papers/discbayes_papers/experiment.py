@@ -64,6 +64,8 @@ class Experiment:
     store : str
         The name of the file of results; experiments that share runs share it. The name of the
         experiment by default.
+    packages : tuple of str
+        Packages whose versions are noted beside the results, besides those of every run.
     """
 
     name: str
@@ -74,6 +76,7 @@ class Experiment:
     page: Callable[[Store], Sequence[Block]]
     metrics: tuple[str, ...] = METRICS
     store: str = ""
+    packages: tuple[str, ...] = ()
 
     @property
     def rows(self) -> str:
@@ -99,11 +102,12 @@ class Experiment:
 def module_path(name: str) -> str:
     """Return the path of the module of an experiment within this package, without its ending.
 
-    >>> module_path("p10-table7-crcl"), module_path("peers")
-    ('p10/table7_crcl', 'ours/peers')
+    >>> module_path("p10-table7-crcl"), module_path("small-tables")
+    ('p10/table7_crcl', 'ours/small_tables')
     """
     folder, _, module = name.replace("-", "_").partition("_")
-    return f"{folder}/{module}" if module else f"ours/{folder}"
+    is_paper = folder.upper() in PAPERS
+    return f"{folder}/{module}" if is_paper else f"ours/{name.replace('-', '_')}"
 
 
 def read_prose(file: str) -> str:

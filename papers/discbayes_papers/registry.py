@@ -24,6 +24,7 @@ EXPERIMENTS = (
     "c11-fig4-5", "c11-table3", "c11-table4", "c11-times", "z17-fig3", "z17-table4", "z17-table5-6",
     "z17-scatter", "z17-convergence", "z17-times", "z17-levels", "p13-fig1", "p13-fig2", "p13-fig3",
     "p13-table1", "p13-fig4", "default", "peers",
+    "scenarios", "small-tables",
 )  # fmt: skip
 # What cannot be repeated, as its data cannot be had.
 ABSENT = {
@@ -78,7 +79,7 @@ def reproduce(
     if run:
         left = unfinished(experiment.tasks(quick), store)
         if left:  # noted first: whatever ends the run, its rows have their machine
-            record_run(store.path)
+            record_run(store.path, experiment.packages)
         run_tasks(left, store, n_jobs, progress, _figures)
     blocks = [*_heading(experiment), *experiment.page(store), *_foot(experiment, store, quick)]
     folder.mkdir(parents=True, exist_ok=True)
@@ -168,11 +169,11 @@ def save_picture(block: Picture, path: Path) -> None:
 # ---- where results come from
 
 
-def record_run(store: Path) -> None:
+def record_run(store: Path, packages: Sequence[str] = ()) -> None:
     """Note beside a file of results where and when they were made, once for each machine, version
     and day.
     """
-    line = provenance()
+    line = provenance(packages)
     if line not in recorded_runs(store):
         store.parent.mkdir(parents=True, exist_ok=True)
         with _notes(store).open("a", encoding="utf-8") as file:

@@ -45,6 +45,13 @@ DEVELOPMENT = (
     "cleve", "german", "vehicle", "segment", "chess", "nursery", "spambase", "satimage", "letter",
     "adult",
 )  # fmt: skip
+# Sets of 5,000 rows and more, on which the slower experiments are not run, and those of them whose
+# folds have more than the 10,000 training rows that peers learn from.
+LARGE = (
+    "nursery", "waveform-21", "poker-hand-train", "satimage", "pendigits", "letter", "adult",
+    "shuttle", "usps", "mnist14", "kddcup10",
+)  # fmt: skip
+SAMPLED = ("nursery", "poker-hand-train", "letter", "adult", "shuttle", "mnist14", "kddcup10")
 GENERATIVE = (
     "NB-MAP",
     "NB-LAPLACE",

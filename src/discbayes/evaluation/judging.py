@@ -19,6 +19,7 @@ from discbayes.recipes import recipe
 FIGURES = ("accuracy", "log_loss", "brier", "ece")
 _VARYING = re.compile(r"\d+|'[^']*'")
 KIND_LENGTH = 80
+WARM_UP_ROWS = 100
 ALL = slice(None)
 SIZES = ("n_test", "parameters", "fit_seconds", "predict_seconds")
 
@@ -114,8 +115,7 @@ def judge(
         fitted = perf_counter()
         shares = estimator.predict_proba(take_rows(X, test))
         done = perf_counter()
-        place = {label: code for code, label in enumerate(estimator.classes_.tolist())}
-        codes = np.array([place.get(label, -1) for label in y[test].tolist()])
+        codes = class_places(estimator, y[test])
         found = {name: value for name, value in measures(shares, codes).items() if name in FIGURES}
         for share, rows in masked.items():
             with_missing = measures(estimator.predict_proba(rows), codes[some])
@@ -123,6 +123,28 @@ def judge(
     found |= {"n_test": len(test), "parameters": _size(estimator)}
     found |= {"fit_seconds": fitted - started, "predict_seconds": done - fitted}
     return Judged(found, "; ".join(distinct(str(warning.message) for warning in caught)), shares)
+
+
+def class_places(estimator: Any, y: np.ndarray) -> np.ndarray:
+    """Return the position of each label in the classes of a fitted estimator, −1 if unknown."""
+    place = {label: code for code, label in enumerate(estimator.classes_.tolist())}
+    return np.array([place.get(label, -1) for label in y.tolist()])
+
+
+def warm_up(estimator: Any, with_missing: bool) -> None:
+    """Fit an estimator to a few rows, so that later times do not include compiling and loading.
+
+    All columns are informative, so that a search has edges to try; incomplete rows have kernels of
+    their own.
+    """
+    rng = np.random.default_rng(0)
+    X = rng.random((WARM_UP_ROWS, 3))
+    y = np.arange(WARM_UP_ROWS) % 2
+    X += 0.7 * y[:, None]
+    incomplete = np.where(rng.random(X.shape) < 0.3, np.nan, X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        estimator.fit(incomplete if with_missing else X, y).predict_proba(incomplete)
 
 
 def _size(estimator: Any) -> int:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import platform
 import time
-from importlib.metadata import version
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from discbayes._version import __version__
@@ -13,13 +14,25 @@ from discbayes._version import __version__
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
 
 
-def provenance() -> str:
-    """Return machine, versions and date in one line."""
-    packages = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
+def provenance(others: Sequence[str] = ()) -> str:
+    """Return machine, versions and date in one line.
+
+    ``others`` are further packages to name where they are installed.
+    """
+    installed = [*PACKAGES, *filter(_has_version, others)]
+    packages = ", ".join(f"{name} {version(name)}" for name in installed)
     return (
         f"discbayes {__version__}, Python {platform.python_version()}, {packages}; {processor()}, "
         f"{os.cpu_count()} cores, {platform.system()}; {time.strftime('%Y-%m-%d')}"
     )
+
+
+def _has_version(package: str) -> bool:
+    try:
+        version(package)
+    except PackageNotFoundError:
+        return False
+    return True
 
 
 def processor() -> str:

@@ -6,7 +6,6 @@ copied.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -21,12 +20,11 @@ import numpy as np
 
 from discbayes._files import replace_file
 from discbayes.data.table import Table
-from discbayes.evaluation.judging import Judged, estimator_of, judge
+from discbayes.evaluation.judging import Judged, estimator_of, judge, warm_up
 from discbayes.evaluation.missing_masks import cell_masks
 from discbayes.evaluation.result_store import Result
 from discbayes.evaluation.tasks import Task
 
-WARM_UP_ROWS = 100
 LONGEST_NOTE = 300
 FAILED = "failed: "
 
@@ -105,21 +103,8 @@ def _judged(setup: Setup, fold: int, method: str) -> tuple[Judged, np.ndarray, i
 
 @cache
 def _warm_up(method: str, seed: int, with_missing: bool) -> None:
-    """Fit a method to a few rows first, so that times do not include compiling and loading code.
-
-    All columns are informative, so that a search has edges to try; incomplete rows have kernels of
-    their own.
-    """
-    rng = np.random.default_rng(0)
-    X = rng.random((WARM_UP_ROWS, 3))
-    y = np.arange(WARM_UP_ROWS) % 2
-    X += 0.7 * y[:, None]
-    # the folds report what is wrong with the method
-    with warnings.catch_warnings(), suppress(Exception):
-        warnings.simplefilter("ignore")
-        incomplete = np.where(rng.random(X.shape) < 0.3, np.nan, X)
-        train = incomplete if with_missing else X
-        estimator_of(method, seed).fit(train, y).predict_proba(incomplete)
+    with suppress(Exception):  # the folds report what is wrong with the method
+        warm_up(estimator_of(method, seed), with_missing)
 
 
 def _keep_posterior(path: Path, setup: Setup, classes: np.ndarray, shares: np.ndarray) -> None:
