@@ -19,7 +19,6 @@ from discbayes.explanations.relevance import relevance
 from discbayes.explanations.single_row import one_row
 from discbayes.explanations.value_of_information import value_of_information
 from discbayes.io import read_bif
-from discbayes.network import CPTs, Layout
 from discbayes.report.payload import network_payload
 
 SEEDS = range(3 if numba.config.DISABLE_JIT else 20)
@@ -50,18 +49,11 @@ def random_pair(seed, normalized=True, max_parents=2):
         rng, structure, domain.cards, domain.n_classes, normalized, False, domain.states
     )
     plain = tuple(replace(variable, coarse_cuts=None) for variable in domain.features)
-    return BayesNet(domain, tables), BayesNet(Domain(plain, domain.target), by_value(tables)), rng
-
-
-def by_value(tables):
-    parts = []
-    for i, parents in enumerate(tables.structure.parents):
-        table = tables.log_table(i)
-        for axis, p in enumerate(parents):
-            table = np.take(table, tables.layout.states_of(p), axis=axis)
-        parts.append(table.ravel())
-    layout = Layout(tables.structure, tables.cards, tables.n_classes)
-    return CPTs(layout, tables.log_prior, np.concatenate(parts))
+    return (
+        BayesNet(domain, tables),
+        BayesNet(Domain(plain, domain.target), oracle.one_resolution(tables)),
+        rng,
+    )
 
 
 def random_rows(rng, domain, n_rows=8, missing=0.3):

@@ -303,7 +303,7 @@ def test_states_are_checked():
 def test_values_as_states_give_the_same_bits(seed):
     rng = np.random.default_rng(seed)
     for _ in range(N_NETWORKS):
-        tables = random_network(rng).by_value
+        tables = oracle.one_resolution(random_network(rng))
         layout = tables.layout
         own = tuple(np.arange(card) for card in layout.cards)
         same = CPTs(

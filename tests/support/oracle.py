@@ -57,6 +57,18 @@ def random_tables(rng, structure, cards, n_classes, normalized=True, zeros=False
         return CPTs(layout, np.log(prior), np.log(flat))
 
 
+def one_resolution(tables):
+    """The same network with tables by the values of parents, not by their states."""
+    parts = [np.zeros(0)]
+    for i, parents in enumerate(tables.structure.parents):
+        table = tables.log_table(i)
+        for axis, p in enumerate(parents):
+            table = np.take(table, tables.layout.states_of(p), axis=axis)
+        parts.append(table.ravel())
+    layout = Layout(tables.structure, tables.cards, tables.n_classes)
+    return CPTs(layout, tables.log_prior, np.concatenate(parts))
+
+
 def full_joint(tables):
     """P(x_0, ..., x_n-1, c) as one dense array, not normalised."""
     return np.exp(full_log_joint(tables))

@@ -615,21 +615,6 @@ class CPTs(WithArrays):
         return found
 
     @cached_property
-    def by_value(self) -> CPTs:
-        """The same network with one resolution: tables repeat what the values of a state share."""
-        layout = self.layout
-        if layout.states is None:
-            return self
-        parts = [np.zeros(0)]
-        for i, parents in enumerate(self.structure.parents):
-            table = self.log_table(i)
-            for axis, p in enumerate(parents):
-                table = table.take(layout.states_of(p), axis=axis)
-            parts.append(table.ravel())
-        plain = Layout(self.structure, self.cards, self.n_classes)
-        return replace(self, layout=plain, log_theta=np.concatenate(parts))
-
-    @cached_property
     def shifts(self) -> np.ndarray:
         """Logarithm by which each table is scaled down off the log scale; zero if normalized."""
         if self.is_normalized:
