@@ -97,6 +97,35 @@ def test_tables_are_conditional_probabilities(feature, normalized):
     check_inside(ax)
 
 
+@pytest.mark.parametrize("normalized", [True, False])
+def test_tables_of_two_resolutions_are_shown_by_coarse_intervals(normalized):
+    cuts = tuple(float(cut) for cut in range(1, 12))
+    features = (
+        Variable("size", "numeric", cuts=cuts, coarse_cuts=(3.0, 9.0)),
+        Variable("age", "numeric", cuts=cuts, coarse_cuts=(5.0,), missing_value=True),
+    )
+    domain = Domain(features, Variable("y", "categorical", (0, 1)))
+    tables = oracle.random_tables(
+        np.random.default_rng(0), Structure(((), (0,))), domain.cards, 2, normalized,
+        states=domain.states,
+    )  # fmt: skip
+    network = BayesNet(domain, tables)
+    ax = plot.table(network, "age")
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["< 5", ">= 5", "(missing)"]
+    assert len(ax.get_yticklabels()) == 6
+    fine = plot.table(network, "age", fine=True).images[0].get_array()
+    assert fine.shape == (6, 13)
+    coarse = np.array([fine[:, :5].sum(axis=1), fine[:, 5:12].sum(axis=1), fine[:, 12]]).T
+    np.testing.assert_allclose(ax.images[0].get_array(), coarse, atol=1e-12)
+    np.testing.assert_allclose(fine.sum(axis=1), 1.0)
+    bars, all_bars = plot.class_bars(network, "age"), plot.class_bars(network, "age", fine=True)
+    assert (len(bars.patches), len(all_bars.patches)) == (6, 26)
+    heights = np.array([patch.get_height() for patch in all_bars.patches]).reshape(2, 13)
+    expected = np.add.reduceat(heights, [0, 5, 12], axis=1).ravel()
+    np.testing.assert_allclose([p.get_height() for p in bars.patches], expected, atol=1e-12)
+    check_tick_labels(all_bars)
+
+
 def test_rows_and_values_are_labelled():
     network = make_network(STRUCTURE, [2, 3, 2, 4])
     ax = plot.table(network, "x2")

@@ -47,7 +47,7 @@ function cellsOf(model, i) {
   const table = model.table(i);
   let rows = [[]];
   for (const p of table.parents) {
-    rows = rows.flatMap((row) => model.labels[p].map((_, v) => [...row, v]));
+    rows = rows.flatMap((row) => model.stateLabels[p].map((_, v) => [...row, v]));
   }
   const values = [...Array(table.card).keys()];
   const classes = [...Array(table.nClasses).keys()];
@@ -100,12 +100,16 @@ def _asked_in_browser(cases, browser):
 
 
 def network_of(tables, **settings):
-    features = tuple(
+    features = [
         Variable(f"x{i}", "categorical", tuple(f"v{k}" for k in range(card)))
         for i, card in enumerate(tables.cards)
-    )
+    ]
+    for i, states in enumerate(tables.layout.states or ()):
+        cuts = tuple(float(cut) for cut in range(1, states.size))
+        coarse = tuple(cuts[k] for k in np.flatnonzero(np.diff(states)))
+        features[i] = Variable(f"x{i}", "numeric", cuts=cuts, coarse_cuts=coarse)
     target = Variable("class", "categorical", tuple(f"c{c}" for c in range(tables.n_classes)))
-    return BayesNet(Domain(features, target), tables, **settings)
+    return BayesNet(Domain(tuple(features), target), tables, **settings)
 
 
 def beliefs_of(tables, calibration=None):
@@ -203,14 +207,18 @@ def random_case(rng, kind, normalized, zeros):
     makers = {"naive": Structure.naive, "forest": lambda n: oracle.random_forest(rng, n)}
     structure = makers.get(kind, lambda n: oracle.random_structure(rng, n))(n)
     cards = rng.integers(1, 4, n)
-    tables = oracle.random_tables(rng, structure, cards, int(rng.integers(1, 4)), normalized, zeros)
+    states = None
+    if kind == "two resolutions":
+        states = tuple(np.cumsum([0, *(rng.random(card - 1) < 0.5)]) for card in cards)
+    n_classes = int(rng.integers(1, 4))
+    tables = oracle.random_tables(rng, structure, cards, n_classes, normalized, zeros, states)
     calibration = calibrations(rng, tables.n_classes)[int(rng.integers(3))]
     return beliefs_of(tables, calibration), oracle.every_pattern(rng, cards)
 
 
 @pytest.mark.parametrize("zeros", [False, True])
 @pytest.mark.parametrize("normalized", [True, False])
-@pytest.mark.parametrize("kind", ["naive", "forest", "any"])
+@pytest.mark.parametrize("kind", ["naive", "forest", "any", "two resolutions"])
 def test_every_pattern_of_random_networks(kind, normalized, zeros, ask):
     rng = np.random.default_rng(list(f"{kind}{normalized}{zeros}".encode()))
     cases = [random_case(rng, kind, normalized, zeros) for _ in range(12)]
@@ -343,6 +351,11 @@ CLASSIFIERS = {
     "free numbers": ("iris", {"structure": KDB(k=2), "parameters": "ccbn-d"}),
     "margin": ("iris", {"parameters": "bn-svm"}),
     "isotonic": ("breast-cancer", {"parameters": "map", "calibrate": "isotonic"}),
+    "two resolutions": ("wine", {"parameters": "map", "discretizer": "two-resolution"}),
+    "two resolutions, KDB-2": (
+        "iris",
+        {"structure": KDB(k=2), "parameters": "map", "discretizer": "two-resolution"},
+    ),
 }
 
 

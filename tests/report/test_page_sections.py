@@ -35,6 +35,7 @@ from discbayes.charts.traces import stages
 from discbayes.evaluation.metrics import measures
 from discbayes.parameters import MLBNSVM, MaximumLikelihood
 from discbayes.report.column_table import columns_html
+from discbayes.report.drawing import tooltip
 from discbayes.report.evaluation import (
     class_codes,
     class_metrics,
@@ -593,6 +594,23 @@ def test_every_class_of_the_fragments_has_a_rule(fitted, wine):
     }
     unstyled = {"text", "guide", "grid", "shade-0"}  # marks, drawn by their attributes
     assert {name for name in used - unstyled if f".{name}" not in style} == set()
+
+
+def test_columns_of_two_resolutions_are_listed_by_coarse_intervals():
+    iris = load_dataset("iris")
+    clf = BayesNetClassifier("tan", "map", discretizer="two-resolution").fit(iris.X, iris.y)
+    text = checked(columns_html(clf)).text
+    variable = clf.network_.domain.features[3]
+    assert variable.name == "petal width (cm)"
+    assert f"{variable.card} < 0.8 , [0.8, 1.75) , >= 1.75 coarse intervals, of" in text
+    assert "fine intervals, and coarse ones that the children of a column see" in text
+    shown = tooltip(variable)
+    assert shown.splitlines() == [
+        f"petal width (cm) (numeric, {variable.card} values in 3 coarse intervals)",
+        "< 0.8",
+        "[0.8, 1.75)",
+        ">= 1.75",
+    ]
 
 
 def test_a_domain_that_was_given_says_so_in_place_of_how_numbers_are_cut():

@@ -12,7 +12,7 @@ from discbayes._lazy_imports import need
 from discbayes.bayesnet import BayesNet
 from discbayes.data import Variable
 from discbayes.data.domain import MISSING_LABEL, cut_texts
-from discbayes.network import CLASS
+from discbayes.network import CLASS, reduce_states
 from discbayes.plot.graphs import feature_position, network_of
 from discbayes.plot.style import (
     COLORS,
@@ -31,12 +31,17 @@ MAX_ENTRIES = 12  # in a column of the legend
 
 
 def class_bars(
-    thing: Any, feature: Any, ax: Any = None, *, classes: Sequence[Any] | None = None
+    thing: Any,
+    feature: Any,
+    ax: Any = None,
+    *,
+    classes: Sequence[Any] | None = None,
+    fine: bool = False,
 ) -> Any:
     """Plot P(value | class) of a feature as bars; its parents are marginalized exactly.
 
     Each class has a color. The intervals of a numeric feature have the same width, with the cut
-    points at their borders.
+    points at their borders. A column of two resolutions is shown by its coarse intervals.
 
     Parameters
     ----------
@@ -48,6 +53,8 @@ def class_bars(
         The axes to draw on; new ones by default.
     classes : sequence, optional
         The labels of the classes that are drawn; all by default.
+    fine : bool, default=False
+        Whether a feature of two resolutions is shown by all of its intervals.
 
     Returns
     -------
@@ -64,6 +71,9 @@ def class_bars(
     network = network_of(thing)
     i = feature_position(network, feature)
     variable, probabilities = network.domain.features[i], given_class(network, i)
+    if not fine:
+        probabilities = reduce_states(probabilities, variable.states, np.add)
+        variable = variable.coarse
     positions = _positions(network.domain.target, classes)
     ax = new_axes(ax, (min(12.0, max(4.8, 0.2 * variable.card * (len(positions) + 1))), 3.4))
     width = 0.84 / len(positions)

@@ -27,12 +27,13 @@ LINE = 1.45  # height of a line, relative to the font size
 MAX_TITLE = 60  # characters
 
 
-def table(thing: Any, feature: Any, ax: Any = None) -> Any:
+def table(thing: Any, feature: Any, ax: Any = None, *, fine: bool = False) -> Any:
     """Plot P(value | class, parents) of a feature: a row for each class and values of the parents.
 
     Numbers are written into the cells where they fit, and some row labels are left out where there
     are too many. Combinations of parents that cannot occur are gray. Where the tables of the
-    network are not normalized, the plot shows the probabilities that they imply.
+    network are not normalized, the plot shows the probabilities that they imply. A column of two
+    resolutions is shown by its coarse intervals.
 
     Parameters
     ----------
@@ -42,6 +43,9 @@ def table(thing: Any, feature: Any, ax: Any = None) -> Any:
         The feature, by name or position.
     ax : Axes, optional
         The axes to draw on; new ones by default.
+    fine : bool, default=False
+        Whether a feature of two resolutions is shown by all of its intervals; parents are always
+        shown by coarse intervals, as the table has them.
 
     Returns
     -------
@@ -57,12 +61,13 @@ def table(thing: Any, feature: Any, ax: Any = None) -> Any:
     """
     network = network_of(thing)
     i = feature_position(network, feature)
-    variable, given = network.domain.features[i], _given(network, i)
+    domain, given = network.domain, _given(network, i)
+    variable = (domain if fine else domain.coarse).features[i]
     rows = [
         ", ".join(words(label, 24) for label in row) for row in product(*(v.labels for v in given))
     ] or [""]
     values = [words(label) for label in variable.labels]
-    cells = _cells(network, i).reshape(len(rows), len(values))
+    cells = _cells(network, i, fine).reshape(len(rows), len(values))
     ax = _new_axes(rows, values) if ax is None else ax
     _draw_cells(ax, cells)
     width, height = np.divide(size_in_inches(ax), cells.shape[::-1]).tolist()
@@ -85,8 +90,11 @@ def _given(network: BayesNet, feature: int) -> list[Variable]:
     return own + [network.domain.coarse.features[p] for p in network.structure.parents[feature]]
 
 
-def _cells(network: BayesNet, feature: int) -> np.ndarray:
-    """Return P(value | class, parents), the class as first axis; NaN where these cannot occur."""
+def _cells(network: BayesNet, feature: int, fine: bool) -> np.ndarray:
+    """Return P(value | class, parents), the class as first axis; NaN where these cannot occur.
+
+    Values are those of the table, or the coarse intervals of a column of two resolutions.
+    """
     tables, by_class = network.parameters, network.structure.class_children[feature]
     if tables.is_normalized:
         found = np.exp(tables.log_table(feature))
@@ -100,6 +108,8 @@ def _cells(network: BayesNet, feature: int) -> np.ndarray:
         found = found if by_class else found.sum(axis=-1, keepdims=True)
         with np.errstate(invalid="ignore"):
             found = found / found.sum(axis=-2, keepdims=True)
+    if not fine:
+        found = reduce_states(found, tables.layout.states_of(feature), np.add)
     return np.moveaxis(found, -1, 0) if by_class else found[..., 0]
 
 

@@ -35,6 +35,9 @@ _UNSEEN = {
 _DISCRETIZERS = {
     "mdlp": "discretized by the minimum description length principle, with regard to the class",
     "equal-frequency": "discretized into intervals of equally many rows",
+    "two-resolution": (
+        "discretized into fine intervals, and coarse ones that the children of a column see"
+    ),
     None: "each number is a category",
 }
 
@@ -68,7 +71,7 @@ def _column(variable: Variable, parents: Sequence[str], child: bool | None) -> l
 
 
 def _values(variable: Variable) -> str:
-    """Return some of the values, with notes on missing values and uninformative columns."""
+    """Return some values or coarse intervals, with notes on missing values and unused columns."""
     notes = []
     if variable.missing_value:
         where = "" if variable.reads_missing else " in the training rows"
@@ -76,7 +79,9 @@ def _values(variable: Variable) -> str:
     if variable.card == 1:
         what = "one interval" if variable.cuts is not None else "one value"
         notes.append(f"{what} only: the column is not used")
-    values = _names(variable.labels, MAX_VALUES, variable.missing_value)
+    if variable.coarse_cuts is not None:
+        notes.append(f"coarse intervals, of {variable.card:,} fine ones in all")
+    values = _names(variable.coarse.labels, MAX_VALUES, variable.missing_value)
     return values + "".join(f"<small>{note}</small>" for note in notes)
 
 

@@ -251,14 +251,17 @@ def _class_role(name: str, structure: Structure) -> str:
 
 
 def tooltip(variable: Variable) -> str:
-    """Return name, kind and values of a variable, a value on each line.
+    """Return name, kind and values of a variable, a value or coarse interval on each line.
 
     >>> print(tooltip(Variable("size", "numeric", cuts=(2.5,))))
     size (numeric, 2 values)
     < 2.5
     >= 2.5
     """
-    labels = [shortened(label, _MAX_LABEL) for label in variable.labels]
+    labels = [shortened(label, _MAX_LABEL) for label in variable.coarse.labels]
     more = [f"… and {len(labels) - _MAX_VALUES} more"] if len(labels) > _MAX_VALUES else []
-    head = f"{variable.name} ({variable.kind}, {count_of(len(labels), 'value')})"
+    values = count_of(variable.card, "value")
+    if variable.coarse_cuts is not None:
+        values = f"{values} in {count_of(len(labels), 'coarse interval')}"
+    head = f"{variable.name} ({variable.kind}, {values})"
     return "\n".join([head, *labels[:_MAX_VALUES], *more])
