@@ -4,6 +4,7 @@ mistakes.
 
 from __future__ import annotations
 
+import sys
 from argparse import Namespace
 
 import numpy as np
@@ -152,6 +153,16 @@ def test_wrong_usage(place, capsys, words, message):
         run("patients.csv", "--target", "ill", *words)
     assert left.value.code == 2
     assert message in capsys.readouterr().err
+
+
+def test_a_baseline_whose_library_is_not_installed_names_the_extra(place, capsys, monkeypatch):
+    monkeypatch.setattr("discbayes.evaluation.baselines.is_installed", lambda package: False)
+    monkeypatch.setitem(sys.modules, "lightgbm", None)
+    with pytest.raises(SystemExit) as left:
+        run("patients.csv", "--target", "ill", "--recipes", "none", "--baselines", "lightgbm")
+    assert left.value.code == 2
+    message = " ".join(capsys.readouterr().err.split())
+    assert "this needs lightgbm, which is not installed: pip install 'discbayes[peers]'" in message
 
 
 def test_the_target_is_asked_for(place, capsys):

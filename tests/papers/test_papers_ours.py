@@ -229,6 +229,14 @@ class TestSmallTables:
         elsewhere = small_tables.draw_rows("toy2", 0)
         assert elsewhere.train.size != first.train.size
 
+    def test_at_least_as_many_rows_are_for_testing(self, monkeypatch):
+        y = np.repeat(["a", "b"], [300, 700])
+        table = read_table(np.zeros((y.size, 1)))
+        monkeypatch.setattr(manifest, "load_table", lambda name: (table, y))
+        for number in range(20):
+            drawn = small_tables.draw_rows("toy", number)
+            assert 200 <= drawn.train.size <= drawn.test.size + 1
+
     def test_thirty_draws_of_ten_sets_half_of_them_of_development(self):
         tasks = small_tables.tasks(False)
         assert len(tasks) == 30

@@ -56,8 +56,10 @@ def draw_rows(name: str, number: int) -> Draw:
     table, y = manifest.load_table(name)
     rng = SplitRows(name, np.zeros(0), y, None).generator(DRAWS + number)
     positive = positive_rows(y)
-    n_train = round(float(np.exp(rng.uniform(np.log(MIN_ROWS), np.log(MAX_ROWS)))))
     share = rng.uniform(MIN_SHARE, MAX_SHARE)
+    # at least as many rows are left for testing
+    most = min(MAX_ROWS, rows_of_share(positive.sum(), (~positive).sum(), share) // 2)
+    n_train = round(float(np.exp(rng.uniform(np.log(MIN_ROWS), np.log(most)))))
     return Draw(table, positive, *split_rows(positive, n_train, share, rng))
 
 
@@ -73,6 +75,15 @@ def positive_rows(y: np.ndarray) -> np.ndarray:
     return y == labels[enough.argmin()]
 
 
+def rows_of_share(n_positive: int, n_negative: int, share: float) -> int:
+    """How many rows with a share of positive ones there are before one kind runs out.
+
+    >>> rows_of_share(100, 300, 0.5), rows_of_share(100, 1500, 0.25)
+    (200, 400)
+    """
+    return int(min(n_positive / share, n_negative / (1.0 - share)))
+
+
 def split_rows(
     positive: np.ndarray, n_train: int, share: float, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -81,9 +92,7 @@ def split_rows(
     zeros = rng.permutation(np.flatnonzero(~positive))
     n_ones = round(n_train * share)
     n_zeros = n_train - n_ones
-    # so many test rows that neither kind runs out
-    most = min((ones.size - n_ones) / share, (zeros.size - n_zeros) / (1.0 - share))
-    n_test = min(MAX_TEST_ROWS, int(most))
+    n_test = min(MAX_TEST_ROWS, rows_of_share(ones.size - n_ones, zeros.size - n_zeros, share))
     more = round(n_test * share)
     train = np.concatenate([ones[:n_ones], zeros[:n_zeros]])
     test = np.concatenate([ones[n_ones : n_ones + more], zeros[n_zeros:][: n_test - more]])
