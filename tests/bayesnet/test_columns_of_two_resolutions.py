@@ -147,6 +147,43 @@ def test_explanations(seed, normalized):
             assert abs(one[parent, child] - other[parent, child]) < 1e-10
 
 
+@pytest.mark.parametrize("seed", SEEDS)
+def test_contributions_and_gains_are_those_of_enumeration(seed):
+    net, _, rng = random_pair(200 + seed, bool(seed % 2))
+    n_classes, cards = net.domain.n_classes, net.domain.cards
+    mine = CalibratedPosterior(net, np.arange(n_classes), None, None)
+    codes = net.encode(random_rows(rng, net.domain, 3))
+    joint = np.exp(oracle.full_log_joint(net.parameters))
+    found = explain(mine, codes)
+    for m, row in enumerate(codes.T):
+        prefix = cards.copy()
+        before = log_odds(oracle.selected(joint, cards, prefix))
+        np.testing.assert_allclose(found.base, before, atol=1e-10)
+        for i in net.structure.order:
+            if row[i] < cards[i]:
+                prefix[i] = row[i]
+                after = log_odds(oracle.selected(joint, cards, prefix))
+                np.testing.assert_allclose(
+                    found.contributions[m, i], after - before, rtol=0, atol=1e-10
+                )
+                before = after
+        information = value_of_information(mine, codes[:, [m]])
+        part = oracle.selected(joint, cards, row)
+        missing = np.flatnonzero(row >= cards).tolist()
+        for name, gain in zip(information.names, information.gain, strict=True):
+            axis = missing.index(net.domain.position(name))
+            others = tuple(k for k in range(len(missing)) if k != axis)
+            shares = part.sum(axis=others) / part.sum()
+            independent = np.outer(shares.sum(axis=1), shares.sum(axis=0))
+            assert abs(gain - (shares * np.log(shares / independent)).sum()) < 1e-10
+
+
+def log_odds(part):
+    """Log odds of each class against the others, given the joint of what agrees with a row."""
+    of_class = part.reshape(-1, part.shape[-1]).sum(axis=0)
+    return np.log(of_class) - np.log(of_class.sum() - of_class)
+
+
 def test_tables_have_parents_by_coarse_intervals(tmp_path):
     size = Variable("size", "numeric", cuts=(1.0, 2.5, 4.0), coarse_cuts=(2.5,))
     color = Variable("color", "categorical", ("blue", "red"))
