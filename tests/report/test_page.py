@@ -324,6 +324,48 @@ def test_a_click_on_a_node_shows_its_table(open_page, iris):
     np.testing.assert_allclose(shown, iris.network_.prior, atol=6e-4)
 
 
+def test_a_table_of_two_resolutions_has_coarse_intervals_and_fine_ones_if_asked(open_page):
+    clf = fitted("iris", discretizer="two-resolution")
+    network, structure = clf.network_, clf.structure_
+    page = open_page(clf.report())
+    child = next(i for i, group in enumerate(structure.parents) if group)
+    [parent] = structure.parents[child]
+
+    def cells():
+        texts = page.locator("#sheet tbody td").all_inner_texts()
+        return np.array([text.replace("−", "-") for text in texts], dtype=float)
+
+    page.click(f"[data-node='{child}']")
+    both = (
+        (network.domain.coarse, network.parameters.by_state),
+        (network.domain, network.parameters),
+    )
+    for domain, tables in both:
+        labels = domain.features[child].labels
+        heads = page.locator("#sheet thead th").all_inner_texts()
+        assert heads == [network.domain.names[parent], network.domain.target.name, *labels]
+        expected = np.moveaxis(np.exp(tables.log_table(child)), -1, -2).ravel()
+        np.testing.assert_allclose(cells(), expected, atol=6e-4)
+        assert (
+            page.locator("#sheet tbody tr").count() == 3 * network.domain.features[parent].n_states
+        )
+        page.click("#sheet .bar button:nth-of-type(2)")
+    # what is known is marked by its state, and so are the rows that it contradicts
+    last = network.domain.features[parent].card - 1
+    page.select_option(f"#value-{parent}", str(last))
+    page.select_option(f"#value-{child}", "0")
+    n_states = network.domain.features[parent].n_states
+    assert page.locator("#sheet tr.unfit").count() == 3 * (n_states - 1)
+    assert page.locator("#sheet tbody tr td:nth-of-type(1).known").count() == 3 * n_states
+    codes = network.domain.cards[:, None].copy()
+    codes[parent], codes[child] = last, 0
+    np.testing.assert_allclose(
+        list(map(float, values(page, "#posterior li"))),
+        clf.calibrated_posterior().posterior(codes.astype(np.uint8))[0],
+        atol=1e-9,
+    )
+
+
 def test_the_network_by_keys(open_page, iris):
     page = open_page(iris.report())
     page.focus("[data-node='-1']")
