@@ -51,9 +51,20 @@ class CutPointDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator)
     def cut(self, histogram: Histogram, n_classes: int, least: float = 0.0) -> CutPoints:
         """Return the cut points of one column.
 
-        Intervals that weigh less than ``least`` are joined to a neighbor.
+        Intervals that weigh less than ``least`` are joined to a neighbor; fine ones, which are
+        chosen without the class, stay.
         """
-        return CutPoints(histogram.cut_points(self._joined(histogram, n_classes, least)))
+        coarse = self._coarse_begins(histogram, n_classes, least)
+        if coarse is None:
+            return CutPoints(histogram.cut_points(self._joined(histogram, n_classes, least)))
+        fine = coarse | self._begins(histogram, n_classes)
+        return CutPoints(histogram.cut_points(fine), histogram.cut_points(coarse))
+
+    def _coarse_begins(
+        self, histogram: Histogram, n_classes: int, least: float
+    ) -> np.ndarray | None:
+        """Return which values begin a coarse interval; None for one resolution."""
+        return None
 
     def _joined(self, histogram: Histogram, n_classes: int, least: float) -> np.ndarray:
         """Return which values begin an interval, after light intervals are joined."""
@@ -356,15 +367,6 @@ class TwoResolutionDiscretizer(CutPointDiscretizer):
         self.coarse_cut_points_ = [
             found.cuts if found.coarse is None else found.coarse for found in cuts
         ]
-
-    def cut(self, histogram: Histogram, n_classes: int, least: float = 0.0) -> CutPoints:
-        """Return the cut points of one column.
-
-        Coarse intervals that weigh less than ``least`` are joined to a neighbor.
-        """
-        coarse = self._coarse_begins(histogram, n_classes, least)
-        fine = coarse | self._begins(histogram, n_classes)
-        return CutPoints(histogram.cut_points(fine), histogram.cut_points(coarse))
 
     def _coarse_begins(self, histogram: Histogram, n_classes: int, least: float) -> np.ndarray:
         begins = self._coarse()._joined(histogram, n_classes, least)
