@@ -7,6 +7,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import warnings
+from dataclasses import replace
 from operator import add
 
 import numpy as np
@@ -27,6 +28,7 @@ from test_blocks import (
 import block_rows
 from block_rows import far, in_file, make_rows
 from discbayes.counts import count
+from discbayes.data import Domain, Variable
 from discbayes.data.row_blocks import RowBlocks, RowsInMemory
 from discbayes.engine import Context, DaskEngine
 from discbayes.parameters import WeightedCCBN
@@ -114,6 +116,19 @@ def test_rows_in_memory_are_sent_in_parts(client, rows):
     )
     there = RowBlocks(RowsInMemory(weighted), DaskEngine(client)).with_class_weights(by_class)
     assert_same_model(here, learn(there, *COUNTING["tan-fcll"]))
+
+
+def test_rows_become_states_on_the_workers(client):
+    rows = make_rows(N_ROWS, gaps=0.01)
+    cuts = tuple(map(float, range(1, 5)))
+    features = tuple(
+        Variable(f"x{i}", "numeric", cuts=cuts[: card - 1], coarse_cuts=cuts[: card - 1 : 2])
+        for i, card in enumerate(rows.cards)
+    )
+    rows = replace(rows, domain=Domain(features, rows.domain.target))
+    there = RowBlocks(RowsInMemory(rows), DaskEngine(client)).coarse
+    assert there.domain == rows.coarse.domain
+    assert_same_model(learn(rows.coarse, *COUNTING["kdb"]), learn(there, *COUNTING["kdb"]))
 
 
 def test_a_block_that_cannot_be_read_is_named(client, tmp_path):

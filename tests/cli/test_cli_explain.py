@@ -472,6 +472,18 @@ def test_old_names_of_options_go_on_working_with_a_warning(run, folder):
     assert "--most" not in run("ask", "--help")[1]
 
 
+def test_fine_intervals_are_not_listed(run, folder, tmp_path):
+    path = tmp_path / "two.json"
+    options = ["--target", "class", "--parameters", "map", "--discretizer", "two-resolution"]
+    assert run("fit", "iris", *options, "-o", path)[0] == 0
+    variable = load(path).network_.domain.features[2]
+    code, _, err = run("ask", path, "--sure", "0.5", typed="1.4\n")
+    assert code == 0
+    labels = variable.labels
+    assert f"   {labels[0]}, …, {labels[-1]} ({len(labels)} intervals)\n" in err
+    assert "petal length (cm) in [1.35, 1.45)\n" in err
+
+
 def test_iris_is_asked_for_petals(run, folder):
     code, out, err = run("ask", folder / "iris.json", "--sure", "0.85", typed="1.4\n4.2\n")
     assert code == 0

@@ -177,6 +177,8 @@ def _question_lines(number: int, variable: Variable, benefit: str) -> list[str]:
     labels = [_value(label) for label in choices(variable)]
     missing = [MISSING_LABEL] * variable.reads_missing
     if variable.cuts is not None:
+        if variable.coarse_cuts is not None:  # fine intervals, too many to be read
+            labels = [f"{labels[0]}, …, {labels[-1]} ({len(labels)} intervals)"]
         return [f"{head}: a number ({benefit})", f"   {', '.join([*labels, *missing])}"]
     if is_numbered(variable):
         labels = [f"{place}) {label}" for place, label in enumerate(labels, 1)]
