@@ -58,7 +58,7 @@ def fitted_on(clf, table, how=HOW):
     30,
     name=st.sampled_from(CERTAIN),
     parameters=st.sampled_from(BY_COUNTS),
-    discretizer=st.sampled_from(["mdlp", "equal-frequency", None]),
+    discretizer=st.sampled_from(["mdlp", "equal-frequency", "two-resolution", None]),
     table=tables(**SMALL, weights=WEIGHTS),
     seed=st.integers(0, 999),
 )

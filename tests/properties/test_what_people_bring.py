@@ -76,7 +76,7 @@ def test_labels_of_every_make_are_the_same_classes(table, hows):
     80,
     table=tables(),
     how=st.sampled_from(FRAMES),
-    discretizer=st.sampled_from(["mdlp", "equal-frequency", None]),
+    discretizer=st.sampled_from(["mdlp", "equal-frequency", "two-resolution", None]),
 )
 def test_rows_of_the_fit_have_the_same_codes_when_they_come_again(table, how, discretizer):
     encoder, X = FrameEncoder(discretizer), table.frame(how)
@@ -147,7 +147,7 @@ def test_what_is_no_value_is_refused_with_the_name_of_its_column(table, cell, se
     30,
     table=tables(most_rows=40),
     seed=st.integers(0, 999),
-    discretizer=st.sampled_from(["mdlp", None]),
+    discretizer=st.sampled_from(["mdlp", "two-resolution", None]),
 )
 def test_priors_weights_and_domains_that_are_given(table, seed, discretizer):
     rng, X = np.random.default_rng(seed), table.frame()

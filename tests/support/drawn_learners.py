@@ -79,7 +79,7 @@ def classifiers(draw, names=tuple(STRUCTURES), parameters=tuple(PARAMETERS), **f
     slow = draw(st.integers(0, 3)) == 3
     settings = {
         "parameters": draw(st.sampled_from(parameters if slow else quick)),
-        "discretizer": draw(st.sampled_from(["mdlp", "mdlp", "equal-frequency", None])),
+        "discretizer": draw(st.sampled_from(["mdlp", "two-resolution", "equal-frequency", None])),
         "categorical": draw(st.sampled_from(["auto", "auto", "all"])),
         "missing": draw(st.sampled_from(["available", "available", "value", "drop", "error"])),
         "class_weight": draw(st.sampled_from([None, None, "balanced"])),
