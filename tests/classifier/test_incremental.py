@@ -93,6 +93,25 @@ def in_parts(clf, X, y, parts, **options):
 # Parts and the whole
 
 
+@pytest.mark.parametrize("structure", ["nb", "tan", [("mean area", "mean texture")]], ids=str)
+def test_parts_of_columns_with_two_resolutions(structure):
+    """The cut points are those of the first part; all counts go by them."""
+    data = load_dataset("breast-cancer")
+    X, y = data.X.iloc[:, :8], np.array(data.y)
+    first, rest = np.arange(300), np.arange(300, len(y))
+    clf = BayesNetClassifier(structure, "map", discretizer="two-resolution")
+    parts = in_parts(clone(clf), X, y, [first, rest])
+    domain = parts.network_.domain
+    alone = FrameEncoder("two-resolution").fit_transform(X.iloc[first], y[first]).domain
+    assert domain.features == alone.features
+    assert domain.states is not None
+    clf.set_params(domains=domain)
+    whole = by_rows(clf, X, y)
+    same(parts, whole)
+    merged = clone(clf).partial_fit(X.iloc[rest], y[rest])
+    same(merged.merge(clone(clf).partial_fit(X.iloc[first], y[first])), whole)
+
+
 @pytest.mark.parametrize("structure", STRUCTURES, ids=str)
 @given(seed=st.integers(0, 10_000), n_parts=st.integers(1, 5), n_rows=st.integers(5, 60))
 @settings(max_examples=8, deadline=None)

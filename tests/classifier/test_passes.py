@@ -47,8 +47,10 @@ def folder(frame, tmp_path_factory):
         {"structure": "tan-fcll", "parameters": "ml", "weights": True},
         {"structure": KDB(k=2), "parameters": "map", "class_weight": "balanced"},
         {"structure": "nb", "parameters": "map", "missing": "drop", "n_jobs": 2, "weights": True},
+        {"structure": KDB(k=2), "parameters": "map", "discretizer": "two-resolution"},
+        {"parameters": "map", "discretizer": "two-resolution", "weights": True, "missing": "value"},
     ],
-    ids=["tan", "weighted fcll", "balanced kdb", "nb"],
+    ids=["tan", "weighted fcll", "balanced kdb", "nb", "two resolutions", "weighted two"],
 )
 def test_the_same_bits_from_every_source(frame, folder, settings):
     settings = dict(settings)
@@ -94,6 +96,14 @@ def test_structures_by_name(name, small_blocks):
 @pytest.mark.parametrize("name", sorted(PARAMETERS))
 def test_all_parameters(name, small_blocks):
     check_on_small_blocks(BayesNetClassifier("tan", name, calibrate=None, class_weight="balanced"))
+
+
+@pytest.mark.parametrize("name", ["tan-fcll", "tan-acll", "kdb"])
+@pytest.mark.parametrize("parameters", ["map", "hybrid"])
+def test_two_resolutions(name, parameters, small_blocks):
+    check_on_small_blocks(
+        BayesNetClassifier(name, parameters, discretizer="two-resolution", random_state=0)
+    )
 
 
 def check_on_small_blocks(clf):
