@@ -69,7 +69,7 @@ def table(thing: Any, feature: Any, ax: Any = None, *, fine: bool = False) -> An
     values = [words(label) for label in variable.labels]
     cells = _cells(network, i, fine).reshape(len(rows), len(values))
     ax = _new_axes(rows, values) if ax is None else ax
-    _draw_cells(ax, cells)
+    _draw_cells(ax, cells, fine and variable.coarse_cuts is not None)
     width, height = np.divide(size_in_inches(ax), cells.shape[::-1]).tolist()
     _label_rows(ax, rows, height)
     _label_values(ax, values, width)
@@ -124,10 +124,12 @@ def _new_axes(rows: list[str], values: list[str]) -> Any:
     return framed_axes(size, left, bottom=0.35 if flat else longest + 0.25, top=0.4)
 
 
-def _draw_cells(ax: Any, cells: np.ndarray) -> None:
+def _draw_cells(ax: Any, cells: np.ndarray, fine: bool) -> None:
+    """Draw probabilities from 0 to 1 in colors; of fine intervals, to the largest of them."""
     kinds = need("matplotlib.colors").LinearSegmentedColormap
     colors = kinds.from_list("discbayes", ["#ffffff", BLUE]).with_extremes(bad=PALE)
-    ax.imshow(cells, cmap=colors, vmin=0, vmax=1, aspect="auto", interpolation="nearest")
+    most = float(np.nanmax(cells, initial=0.0)) if fine else 1.0
+    ax.imshow(cells, cmap=colors, vmin=0, vmax=most, aspect="auto", interpolation="nearest")
 
 
 def _label_rows(ax: Any, rows: list[str], height: float) -> None:
@@ -153,9 +155,10 @@ def _write_numbers(ax: Any, cells: np.ndarray, width: float, height: float) -> N
     points = min(POINTS - 1, 72 * width / 2.6, 72 * height * 0.75)
     if points < MIN_POINTS:
         return
+    dark = 0.6 * ax.images[0].get_clim()[1]
     for (row, column), share in np.ndenumerate(cells):
         if not np.isnan(share):
-            style = {"fontsize": points, "color": "white" if share > 0.6 else BLACK}
+            style = {"fontsize": points, "color": "white" if share > dark else BLACK}
             ax.text(column, row, _percentage(share), ha="center", va="center", **style)
 
 

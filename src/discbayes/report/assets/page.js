@@ -294,23 +294,28 @@ function startNetworkView(model, known, ask) {
   function conditionalTable(feature) {
     const table = model.table(feature, !fine);
     const given = [...table.parents.map((p) => model.stateLabels[p]), ...(table.byClass ? [model.classes] : [])];
-    const heads = [...table.parents.map(nameOf), ...(table.byClass ? [model.target] : [])];
+    const names = [...table.parents.map(nameOf), ...(table.byClass ? [model.target] : [])];
     const count = given.reduce((product, labels) => product * labels.length, 1);
+    const places = Array.from({ length: Math.min(count, MAX_ROWS) }, (_, k) => unravelled(k, given));
+    const cells = places.map((place) => {
+      const c = table.byClass ? place[place.length - 1] : 0;
+      return table.labels.map((_, value) => table.at(place, value, c));
+    });
+    // fine intervals have small probabilities, whose bars are compared with each other
+    const full = fine && model.states[feature] !== null ? Math.max(...cells.map((line) => Math.max(...line))) : 1;
     const rows = [];
     let before = [];
-    for (let k = 0; k < Math.min(count, MAX_ROWS); k += 1) {
-      const place = unravelled(k, given);
+    places.forEach((place, k) => {
       const combination = place.slice(0, table.parents.length);
-      const c = table.byClass ? place[place.length - 1] : 0;
       const same = place.map((code, at) => code === before[at] && (at === 0 || place[at - 1] === before[at - 1]));
-      const values = table.labels.map((_, value) => table.at(combination, value, c));
-      rows.push(row(place.map((code, at) => heading(given[at][code], same[at])), values, combination, feature, table));
+      const heads = place.map((code, at) => heading(given[at][code], same[at]));
+      rows.push(row(heads, cells[k], combination, feature, table, full));
       before = place;
-    }
+    });
     const notes = [];
     if (count > MAX_ROWS) notes.push(`The first ${MAX_ROWS} of ${count.toLocaleString("en")} rows.`);
     if (!normalized()) notes.push("Weights, not probabilities: the rows of this table do not sum to one.");
-    const parts = [filled(table.labels, heads, rows, false)];
+    const parts = [filled(table.labels, names, rows, false)];
     return notes.length === 0 ? parts : [...parts, make("p", { class: "note" }, notes.join(" "))];
   }
 
@@ -329,12 +334,12 @@ function startNetworkView(model, known, ask) {
   }
 
   // A row of a table; it is marked where it contradicts the known values of the parents.
-  function row(heads, values, combination, feature, table) {
+  function row(heads, values, combination, feature, table, full = 1) {
     const line = make("tr", {}, ...heads);
     const own = feature === undefined || fine ? known[feature] : model.stateOf(feature, known[feature]);
     values.forEach((value, code) => {
       const cell = make("td", {}, normalized() ? probability(value) : value.toPrecision(3));
-      if (normalized()) cell.style.setProperty("--share", `${(100 * value).toFixed(1)}%`);
+      if (normalized()) cell.style.setProperty("--share", `${((100 * value) / full).toFixed(1)}%`);
       if (own === code) cell.classList.add("known");
       line.append(cell);
     });
