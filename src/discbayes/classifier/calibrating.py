@@ -24,7 +24,7 @@ from discbayes.engine import Context, Interrupts, Progress
 def assign_calibration_folds(
     plan: FitPlan, rows: TrainingRows, encoder: FrameEncoder
 ) -> FoldAssignment | None:
-    """Assign the rows of a fit to the folds of calibration; None if there is nothing to calibrate.
+    """Assign the rows of a fit to the folds of calibration; None if none are held out.
 
     Classes that are too small for the method that the user asked for are refused.
     """
@@ -66,7 +66,7 @@ def learn_calibration(
         if held_out.size:
             plan.context.progress.stage(f"calibration: fold {fold + 1} of {calibration.n_folds}")
             log_joint.append(_held_out_log_joint(plan, rows, encoder, held_out, weight, rng))
-    factors, shares = _calibration_weights(plan, folds, encoder.classes_)
+    factors, shares = calibration_weights(plan, folds, encoder.classes_)
     weight = factors[folds.classes] * folds.weight
     learn = CALIBRATIONS[calibration.method]
     return learn(np.concatenate(log_joint), folds.classes, weight, shares)
@@ -101,7 +101,7 @@ def _held_out_log_joint(
         return possible_rows(network.log_joint_of(held_out_codes()), network.prior)
 
 
-def _calibration_weights(
+def calibration_weights(
     plan: FitPlan, folds: FoldAssignment, classes: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the weight of a row of each class in calibration, and the class shares that follow.

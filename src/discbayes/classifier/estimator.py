@@ -17,12 +17,14 @@ from discbayes._lazy_imports import leaf
 from discbayes.bayesnet import BayesNet
 from discbayes.calibration import AUTO, CalibratedPosterior, Calibration, log_prior_of
 from discbayes.classifier.calibrating import assign_calibration_folds, learn_calibration
+from discbayes.classifier.choosing import choose_network
 from discbayes.classifier.fitting import (
     FitPlan,
     FittedModel,
     adopt,
     learn_all_rows,
     learn_from_statistics,
+    learn_generative,
     read_columns,
     table_columns,
 )
@@ -308,9 +310,14 @@ class BayesNetClassifier(WithOldLimits, ClassifierMixin, BaseEstimator):
                 folds = assign_calibration_folds(plan, rows, encoder)
                 if folds is None:
                     rows.close()  # they are not read again
+                pool = None
+                if plan.chooses:
+                    plan, pool = choose_network(plan, rows, encoder, folds)
                 network, statistics = learn_all_rows(plan, data, encoder.classes_)
-            calibration = None
-            if folds is not None:
+                calibration: Calibration | None = None
+                if pool is not None and self.calibrate is not None:
+                    calibration = pool(learn_generative(plan, data, network, encoder.classes_))
+            if folds is not None and pool is None:
                 calibration = learn_calibration(plan, rows, encoder, folds)
         history = plan.context.history
         adopt(self, FittedModel(encoder, network, calibration, statistics, history, rows.columns))

@@ -17,19 +17,31 @@ from discbayes.bayesnet import BayesNet
 from discbayes.calibration import AUTO, Calibration, check_calibration, log_prior_of
 from discbayes.counts import Counts, SufficientStatistics, count
 from discbayes.counts.sufficient_statistics import pair_cells
-from discbayes.data import Domain, FrameEncoder
+from discbayes.data import (
+    Domain,
+    FrameEncoder,
+    TwoResolutionDiscretizer,
+)
 from discbayes.data.rows import Rows
 from discbayes.data.table_reader import arrow_table
 from discbayes.engine import Context, Progress, worker_count
 from discbayes.inference import InferenceOptions
 from discbayes.network import CPTs, Layout, Structure
-from discbayes.parameters import HYBRID, PARAMETERS
+from discbayes.parameters import (
+    HYBRID,
+    PARAMETERS,
+    HierarchicalSmoothing,
+    LevelWeightedCCBN,
+)
 from discbayes.scores import edge_score_of
-from discbayes.search import STRUCTURES, FixedStructure
+from discbayes.search import KDB, STRUCTURES, FixedStructure
 from discbayes.search.constraints import read_structure
 from discbayes.search.table_sizes import warn_of_sparse_columns
 
 MAX_KEPT_CELLS = 1_000_000  # of the sufficient statistics that fit keeps: 8 MB
+MAX_PARENTS = 2  # of a structure that is chosen
+N_STATES = 8  # of a numeric column, as its children see it
+_AUTO_CALIBRATIONS = {AUTO: "pool", HYBRID: "temperature"}
 COLUMN_ATTRIBUTES = ("n_features_in_", "feature_names_in_")
 
 
@@ -65,6 +77,8 @@ class FitPlan:
         As the classifier has them.
     limits : InferenceOptions
         The limits of exact inference.
+    chooses, chooses_structure : bool
+        Whether parameters, and the structure as well, are chosen by held-out rows.
     """
 
     structure: Any
@@ -78,14 +92,17 @@ class FitPlan:
     memory: int | str | None
     cluster: Any
     limits: InferenceOptions
+    chooses: bool = False
+    chooses_structure: bool = False
 
     @classmethod
     def of(cls, classifier: Any) -> FitPlan:
         """Resolve the settings of a classifier."""
         structure, parameters = resolve_learners(classifier)
         calibration = resolve_calibration(classifier)
+        chooses = is_auto(classifier.parameters)
         encoder = FrameEncoder(
-            classifier.discretizer,
+            resolve_discretizer(classifier.discretizer, parameters),
             classifier.categorical,
             classifier.domains,
             classifier.missing,
@@ -106,6 +123,8 @@ class FitPlan:
             limits=InferenceOptions(
                 max_cells=classifier.max_cells, beyond_max_cells=classifier.beyond_max_cells
             ),
+            chooses=chooses,
+            chooses_structure=chooses and is_auto(classifier.structure),
         )
 
     def new_encoder(self, domain: Domain | None = None) -> FrameEncoder:
@@ -133,16 +152,39 @@ def resolve_calibration(classifier: Any) -> CalibrationPlan | None:
     """Return how probabilities are calibrated; "auto" depends on the parameter learner."""
     method = classifier.calibrate
     check_calibration(method, classifier.calibrate_folds)
-    if method == AUTO:
-        method = "temperature" if classifier.parameters == HYBRID else None
+    if method == AUTO or (method is None and is_auto(classifier.parameters)):
+        name = classifier.parameters
+        method = _AUTO_CALIBRATIONS.get(name) if isinstance(name, str) else None
     if method is None:
         return None
     return CalibrationPlan(method, classifier.calibrate_folds, classifier.calibrate != AUTO)
 
 
+def is_auto(setting: Any) -> bool:
+    """Return whether a setting is left to the library."""
+    return isinstance(setting, str) and setting == AUTO
+
+
+def resolve_discretizer(discretizer: Any, parameters: Any) -> Any:
+    """Return the discretizer; "auto" depends on what the parameter learner can make of numbers."""
+    if not is_auto(discretizer):
+        return discretizer
+    if getattr(parameters, "uses_two_resolutions", False):
+        return TwoResolutionDiscretizer(N_STATES)
+    return "mdlp"
+
+
 def resolve_learners(classifier: Any) -> tuple[Any, Any]:
-    """Return the structure learner and the parameter learner of a classifier."""
+    """Return the structure learner and the parameter learner of a classifier.
+
+    Where parameters are chosen, they are those of the first choice, and a structure that is chosen
+    too is the largest one.
+    """
     structure = classifier.structure
+    if is_auto(structure):
+        structure = "tan"
+        if is_auto(classifier.parameters):
+            structure = KDB(MAX_PARENTS, score="loo", selective=True)
     if not isinstance(structure, (str, type)) and not hasattr(structure, "learn"):
         if not isinstance(structure, Structure) and _is_graph(structure):
             structure = list(structure.edges())
@@ -150,7 +192,9 @@ def resolve_learners(classifier: Any) -> tuple[Any, Any]:
             structure = FixedStructure(structure)
     return (
         _resolve_learner("structure", structure, STRUCTURES),
-        _resolve_learner("parameters", classifier.parameters, PARAMETERS),
+        _resolve_learner(
+            "parameters", classifier.parameters, {AUTO: LevelWeightedCCBN, **PARAMETERS}
+        ),
     )
 
 
@@ -264,6 +308,14 @@ def learn_structure(plan: FitPlan, data: Any, counts: Counts, context: Context) 
     layout = Layout.of(structure, data)
     layout.require(data.domain.names)
     return structure
+
+
+def learn_generative(plan: FitPlan, data: Rows, network: BayesNet, classes: np.ndarray) -> BayesNet:
+    """Learn the generative estimates of a network, for a log pool with it."""
+    data, counts = weigh_and_count(plan, data, classes)
+    learner = HierarchicalSmoothing()
+    tables = learner.learn(data, counts, network.structure, plan.context)
+    return make_network(replace(plan, parameters=learner), data.domain, tables, counts.class_count)
 
 
 def make_network(

@@ -98,7 +98,7 @@ class Explained:
             "posterior": dict(zip(map(str, labels), found.posterior[row].tolist(), strict=True)),
             "class": labels[chosen],
             "against": None if found.against is None else labels[found.against],
-            "base": found.base[chosen],
+            "base": found.base_of(row)[chosen],
             "contributions": contributions,
             "log_odds": found.log_odds[row, chosen],
             "unknown": names[~known].tolist(),

@@ -30,7 +30,7 @@ _OTHERWISE = "- (CSV from stdin), the name of a data set, or openml:NAME"
 DATA = f"a CSV, Parquet or Arrow file, {_OTHERWISE}"
 DATA_OR_FOLDER = f"a CSV, Parquet or Arrow file, a folder of them, {_OTHERWISE}"
 MAX_WHOLE_FILE = 1 << 28  # bytes; larger files are read in batches
-DISCRETIZERS = {**{word: word for word in WORDS}, "none": None}
+DISCRETIZERS = {AUTO: AUTO, **{word: word for word in WORDS}, "none": None}
 UNCALIBRATED = "none"
 LEARNING: dict[str, Any] = {
     "recipe": None,
@@ -259,21 +259,24 @@ def add_learning(parser: ArgumentParser) -> None:
     option(
         "--structure",
         "structure learning: naive Bayes (nb), a tree (tan, tan-fcll, tan-acll), k parents (kdb),"
-        " or a search by score (ghc, greedy, superparent, order, anneal)",
-        choices=list(STRUCTURES),
+        " a search by score (ghc, greedy, superparent, order, anneal), or chosen by held-out rows"
+        " with --parameters auto (auto)",
+        choices=[AUTO, *STRUCTURES],
     )
     option(
         "--parameters",
-        "parameter learning: generative (ml, map), discriminative (cl, ccbn-d, ccbn-e, ccbn-w, mm,"
-        " dfe, bn-svm), or between both (hybrid, ml-bn-svm)",
-        choices=list(PARAMETERS),
+        "parameter learning: generative (ml, map, hierarchy), discriminative (cl, ccbn-d, ccbn-e,"
+        " ccbn-w, levels, mm, dfe, bn-svm), between both (hybrid, ml-bn-svm), or levels that are"
+        " chosen by held-out rows (auto)",
+        choices=[AUTO, *PARAMETERS],
     )
     # without a default here, as each search has its own
     for name, (text, how) in SEARCH_OPTIONS.items():
         group.add_argument(flag_of(name), default=SUPPRESS, help=text, **how)
     option(
         "--discretizer",
-        "discretization of numeric columns; none treats numbers as labels",
+        "discretization of numeric columns; auto has two resolutions where the parameters can use"
+        " them, none treats numbers as labels",
         choices=list(DISCRETIZERS),
     )
     option(
@@ -403,7 +406,7 @@ def fill_learning(parser: ArgumentParser, args: Namespace) -> None:
 
 def _structure_learner(name: str) -> Any:
     """Return the structure learner of a name, with the methods of scikit-learn's estimators."""
-    return STRUCTURES[name]()
+    return STRUCTURES["tan" if name == AUTO else name]()
 
 
 def _check_recipe(parser: ArgumentParser, args: Namespace, chosen: list[str]) -> None:

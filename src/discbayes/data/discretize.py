@@ -284,8 +284,8 @@ class TwoResolutionDiscretizer(CutPointDiscretizer):
 
     Parameters
     ----------
-    coarse : "mdlp", "equal-frequency", or discretizer, default="mdlp"
-        How coarse intervals are chosen.
+    coarse : "mdlp", "equal-frequency", discretizer or int, default="mdlp"
+        How coarse intervals are chosen; a number of them is chosen as that of fine ones is.
     n_fine : int, default=32
         The desired number of fine intervals.
     min_states : int, default=2
@@ -369,6 +369,10 @@ class TwoResolutionDiscretizer(CutPointDiscretizer):
         ]
 
     def _coarse_begins(self, histogram: Histogram, n_classes: int, least: float) -> np.ndarray:
+        if isinstance(self.coarse, (int, np.integer)):
+            n_coarse = _whole(self.coarse, "coarse")
+            begins = _begins_beside_heavy(histogram.value_weights, n_coarse)
+            return join_light(histogram, begins, n_classes, least) if least else begins
         begins = self._coarse()._joined(histogram, n_classes, least)
         min_states = _whole(self.min_states, "min_states")
         if np.count_nonzero(begins) + 1 < min_states:
@@ -387,21 +391,12 @@ class TwoResolutionDiscretizer(CutPointDiscretizer):
         return coarse
 
     def _begins(self, histogram: Histogram, n_classes: int) -> np.ndarray:
-        n_fine = _whole(self.n_fine, "n_fine")
-        weights = histogram.value_weights
-        if weights.size <= n_fine:
-            begins = np.ones(weights.size, dtype=bool)
-        else:
-            begins = _begins_at_quantiles(histogram, n_fine)
-            heavy = weights * n_fine >= weights.sum() * (1 - _SLACK)
-            begins |= heavy
-            begins[1:] |= heavy[:-1]
-        begins[:1] = False
-        return begins
+        return _begins_beside_heavy(histogram.value_weights, _whole(self.n_fine, "n_fine"))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.required = self._coarse().__sklearn_tags__().target_tags.required
+        if not isinstance(self.coarse, (int, np.integer)):
+            tags.target_tags.required = self._coarse().__sklearn_tags__().target_tags.required
         return tags
 
 
@@ -417,6 +412,27 @@ def _whole(number: Any, option: str) -> int:
     if not isinstance(number, (int, np.integer)) or number < 1:
         raise ValueError(f"{option} must be a whole number of at least 1, got {number!r}")
     return int(number)
+
+
+def _begins_beside_heavy(weights: np.ndarray, n_bins: int) -> np.ndarray:
+    """Return which values begin an interval, if heavy values are intervals of their own.
+
+    A value is heavy if it weighs as much as an interval should. The other values are divided into
+    ``n_bins`` intervals that weigh about the same.
+    """
+    if weights.size <= n_bins:
+        begins = np.ones(weights.size, dtype=bool)
+    else:
+        heavy = weights * n_bins >= weights.sum() * (1 - _SLACK)
+        begins = heavy.copy()
+        begins[1:] |= heavy[:-1]
+        light = np.flatnonzero(~heavy)
+        below = np.cumsum(weights[light])
+        if light.size > 1:
+            targets = below[-1] * np.arange(1, n_bins) / n_bins
+            begins[light[_nearest(below[:-1], targets) + 1]] = True
+    begins[:1] = False
+    return begins
 
 
 def _begins_at_quantiles(histogram: Histogram, n_bins: int) -> np.ndarray:

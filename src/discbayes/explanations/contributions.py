@@ -62,7 +62,8 @@ class Explanation:
     against : int or None
         Position of the class that the others are compared with; None for all others together.
     base : ndarray of shape (n_classes,)
-        The log odds of each class before anything is known.
+        The log odds of each class before anything is known. Rows with different shares of missing
+        values have different ones in a ``LogPool``: then the shape is (n_rows, n_classes).
     contributions : ndarray of shape (n_rows, n_features, n_classes)
         The contribution of each value; NaN where it is missing.
     log_odds : ndarray of shape (n_rows, n_classes)
@@ -117,6 +118,29 @@ class Explanation:
     def n_rows(self) -> int:
         """The number of rows."""
         return int(self.codes.shape[1])
+
+    def base_of(self, row: int) -> np.ndarray:
+        """Return the log odds of each class before anything of a row is known.
+
+        Parameters
+        ----------
+        row : int
+            The position of the row.
+
+        Returns
+        -------
+        ndarray of shape (n_classes,)
+            The log odds.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> explanation = BayesNetClassifier("nb", "map").fit(iris.X, iris.y).explain(iris.X[:1])
+        >>> explanation.base_of(0).round(2)
+        array([-0.69, -0.69, -0.69])
+        """
+        return self.base if self.base.ndim == 1 else self.base[row]
 
     @cached_property
     def decisions(self) -> np.ndarray:
@@ -308,7 +332,7 @@ class Explanation:
         known = [i for i in self.order if self.known[row, i]]
         ranked = sorted(known, key=lambda i: -abs(parts[i]))
         shown, others = ([], []) if self.impossible[row] else (ranked[:most], ranked[most:])
-        lines = [f"prior: {signed(self.base[place])} for {asked}"]
+        lines = [f"prior: {signed(self.base_of(row)[place])} for {asked}"]
         lines += [self._line(row, feature, parts[feature], asked) for feature in shown]
         if others:
             sum_of_others = signed(float(parts[others].sum()))

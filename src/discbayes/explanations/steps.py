@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from discbayes.bayesnet import BayesNet
 from discbayes.calibration import CalibratedPosterior
 from discbayes.calibration import log_odds as finite_log_odds
 from discbayes.engine import row_blocks
@@ -25,15 +26,24 @@ class Steps:
         self.codes = codes
         self.against = against
         self.tables = beliefs.network.parameters
+        # the weights of a pool are those of the whole row, at each of its steps
+        pool = beliefs.pool
+        self.share = None if pool is None else pool.share_missing(codes)
         self.order = np.array(self.tables.structure.order, dtype=np.intp)
         self.rank = np.empty_like(self.order)
         self.rank[self.order] = np.arange(self.order.size)
         self.whole = beliefs.log_posterior(codes)
-        self.nothing = beliefs.log_joint(blank_rows(self.tables, 1))
+        blank = blank_rows(self.tables, 1 if self.share is None else codes.shape[1])
         # against itself, or where both are impossible, a class has no odds
-        base = _log_odds(beliefs.log_posterior_of(self.nothing), against)[0]
-        self.base = np.where(np.isnan(base), 0.0, base)
+        base = _log_odds(beliefs.log_posterior(blank, self.share), against)
+        self._base = np.where(np.isnan(base), 0.0, base)
         self.impossible = _impossible_rows(beliefs, codes)
+
+    @property
+    def base(self) -> np.ndarray:
+        """The log odds before anything is known: of all rows, or by row if these differ."""
+        first = self._base[:1]
+        return first[0] if (self._base == first).all() else self._base
 
     def blocks(self) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
         """Yield blocks of rows, their contributions and their log odds."""
@@ -47,7 +57,7 @@ class Steps:
         codes = self.codes[:, rows]
         known = codes[self.order] < self.tables.cards[self.order, None]
         odds = self._odds(codes, known, rows)
-        parts = np.full((codes.shape[1], codes.shape[0], self.base.size), np.nan)
+        parts = np.full((codes.shape[1], codes.shape[0], self.tables.n_classes), np.nan)
         for place, feature in enumerate(self.order):
             before, after = odds[place], odds[place + 1]
             # a missing value, or an impossible row, leaves the odds as they are
@@ -64,12 +74,15 @@ class Steps:
         They are NaN where they do not change.
         """
         n_features, n_rows = codes.shape
-        odds = np.full((n_features + 1, n_rows, self.base.size), np.nan)
-        odds[0] = self.base
+        odds = np.full((n_features + 1, n_rows, self.tables.n_classes), np.nan)
+        odds[0] = self._base if self.share is None else self._base[rows]
+        share = None if self.share is None else self.share[rows]
         plain = self._plain_rows(known)
         if plain.any():
             odds[1:, plain] = self._odds_by_cells(
-                np.ascontiguousarray(codes[:, plain]), known[:, plain]
+                np.ascontiguousarray(codes[:, plain]),
+                known[:, plain],
+                None if share is None else share[plain],
             )
         some = np.flatnonzero(known.any(axis=0))
         # with the last known feature the row is complete, and its posterior is there already
@@ -81,7 +94,8 @@ class Steps:
         row, place = np.nonzero(inner)
         if row.size:
             prefix = self._up_to(codes, row, place)
-            odds[place + 1, row] = _log_odds(self.beliefs.log_posterior(prefix), self.against)
+            posterior = self.beliefs.log_posterior(prefix, None if share is None else share[row])
+            odds[place + 1, row] = _log_odds(posterior, self.against)
         odds[1:, self.impossible[rows]] = np.nan
         return odds
 
@@ -93,13 +107,30 @@ class Steps:
                 plain &= known[self.rank[parent]] | ~known[place]
         return plain
 
-    def _odds_by_cells(self, codes: np.ndarray, known: np.ndarray) -> np.ndarray:
+    def _odds_by_cells(
+        self, codes: np.ndarray, known: np.ndarray, share: np.ndarray | None
+    ) -> np.ndarray:
         """Return the log odds after each position of the order, for plain rows."""
-        layout, n_classes = self.tables.layout, self.tables.n_classes
-        cells = self.tables.log_theta.reshape(-1, n_classes)
+        log_joints = [self._sums(network, codes, known) for network in self.beliefs.networks]
+        shape = log_joints[0].shape
+        flat = [log_joint.reshape(-1, shape[2]) for log_joint in log_joints]
+        if share is None:
+            scores = flat[0]
+        else:
+            assert self.beliefs.pool is not None
+            scores = self.beliefs.pool.pooled(flat[0], flat[1], np.tile(share, shape[0]))
+        odds = _log_odds(self.beliefs.log_posterior_of(scores), self.against).reshape(shape)
+        odds[~known] = np.nan
+        return odds
+
+    def _sums(self, network: BayesNet, codes: np.ndarray, known: np.ndarray) -> np.ndarray:
+        """Return the log-joint of plain rows after each position of the order."""
+        tables = network.parameters
+        layout, n_classes = tables.layout, tables.n_classes
+        cells = tables.log_theta.reshape(-1, n_classes)
         states = layout.parent_codes(codes)
         scores = np.empty((*known.shape, n_classes))
-        before = np.broadcast_to(self.nothing, scores.shape[1:])
+        before = np.broadcast_to(network.log_joint_of(blank_rows(tables, 1)), scores.shape[1:])
         for place, feature in enumerate(self.order):
             at = layout.offsets[feature] // n_classes + codes[feature].astype(np.intp)
             parents = slice(layout.parent_start[feature], layout.parent_start[feature + 1])
@@ -111,10 +142,7 @@ class Steps:
             at[~known[place]] = 0
             scores[place] = before + np.where(known[place, :, None], cells[at], 0.0)
             before = scores[place]
-        odds = _log_odds(self.beliefs.log_posterior_of(scores.reshape(-1, n_classes)), self.against)
-        odds = odds.reshape(scores.shape)
-        odds[~known] = np.nan
-        return odds
+        return scores
 
     def _up_to(self, codes: np.ndarray, row: np.ndarray, place: np.ndarray) -> np.ndarray:
         """Return rows in which only the features up to a position of the order are known."""

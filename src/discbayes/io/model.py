@@ -8,7 +8,7 @@ the reason.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from discbayes._files import replace_file
 from discbayes._version import __version__
 from discbayes.bayesnet import BayesNet
-from discbayes.calibration import CALIBRATIONS, Calibration, Isotonic, Temperature
+from discbayes.calibration import AUTO, Calibration, Isotonic, LogPool, Temperature
 from discbayes.classifier import BayesNetClassifier, FittedModel, adopt
 from discbayes.data import Domain, FrameEncoder
 from discbayes.inference import ESTIMATE, MAX_CELLS, RAISE, beyond_of_draws, cells_of_factor
@@ -67,12 +67,17 @@ _MODEL = (
 # fields that only some classifiers have
 _OPTIONAL = ("calibration", "tallies")
 _OPTIONAL_TABLES = ("prior_offset",)  # of a prior that is not the class shares
-_NAMED: dict[str, Mapping[str, Any]] = {"structure": STRUCTURES, "parameters": PARAMETERS}
+_NAMED = {"structure": (AUTO, *STRUCTURES), "parameters": (AUTO, *PARAMETERS)}
 # where a model was learned is not stored, so that no file names an address to connect to
 _PLACE = "cluster"
 _CLOCK = "seconds"  # of a step of the history: not stored, so that equal fits have equal bytes
 _MAX_LOG = 1e100  # sums over features stay finite, also divided by a temperature
 _THRESHOLDS = ("log_odds", "probabilities")
+_CALIBRATIONS = {
+    "temperature": ("temperature",),
+    "isotonic": _THRESHOLDS,
+    "pool": ("scale", "tables"),
+}  # and their fields
 _REASONS: dict[type, str] = {  # for errors whose text does not tell
     RecursionError: "it is nested too deeply",
     MemoryError: "there is not enough memory to read it",
@@ -120,10 +125,12 @@ def pack(classifier: BayesNetClassifier, counts: bool = True) -> bytes:
 def _version(classifier: BayesNetClassifier) -> int:
     """Return the lowest version of the format that knows all fields of a model.
 
-    Version 2 added the coarse cut points of columns with two resolutions.
+    Version 2 added the coarse cut points of columns with two resolutions, and pools with generative
+    estimates.
     """
     domains = (classifier.network_.domain, classifier.domains)
-    return 1 + any(isinstance(domain, Domain) and domain.states is not None for domain in domains)
+    has_states = any(isinstance(domain, Domain) and domain.states is not None for domain in domains)
+    return 2 if has_states or isinstance(classifier.calibration_, LogPool) else 1
 
 
 def _pack_model(classifier: BayesNetClassifier) -> dict[str, Any]:
@@ -182,6 +189,10 @@ def _pack_calibration(calibration: Calibration) -> dict[str, Any]:
     if isinstance(calibration, Temperature):
         own: dict[str, Any] = {"temperature": calibration.temperature}
         return {"kind": "temperature", "class_shares": shares, **own}
+    if isinstance(calibration, LogPool):
+        tables = _pack_tables(calibration.generative.parameters)
+        own = {"scale": calibration.scale, "tables": tables}
+        return {"kind": "pool", "class_shares": shares, **own}
     assert isinstance(calibration, Isotonic)
     own = {name: [pack_array(part) for part in getattr(calibration, name)] for name in _THRESHOLDS}
     return {"kind": "isotonic", "class_shares": shares, **own}
@@ -279,7 +290,7 @@ def _restore(model: dict[str, Any]) -> tuple[BayesNetClassifier, list[str]]:
         encoder = FrameEncoder.from_domain(domain, classifier.unknown, classifier.n_jobs, classes)
     calibration = statistics = None
     if "calibration" in model:
-        calibration = _unpack_calibration(model["calibration"], domain)
+        calibration = _unpack_calibration(model["calibration"], network)
     if "tallies" in model:
         statistics = unpack_statistics(model["tallies"], domain)
     adopt(classifier, FittedModel(encoder, network, calibration, statistics))
@@ -313,11 +324,11 @@ def _unpack_tables(value: Any, domain: Domain, structure: Structure) -> CPTs:
         return CPTs(layout, log_prior, log_theta, offset)
 
 
-def _unpack_calibration(value: Any, domain: Domain) -> Calibration:
-    kind = as_object(value, "calibration").get("kind")
-    as_text(kind, "calibration.kind", tuple(CALIBRATIONS))
-    own = ("temperature",) if kind == "temperature" else _THRESHOLDS
-    fields = as_object(value, "calibration", ("kind", "class_shares", *own))
+def _unpack_calibration(value: Any, network: BayesNet) -> Calibration:
+    domain = network.domain
+    named = as_object(value, "calibration").get("kind")
+    kind = as_text(named, "calibration.kind", tuple(_CALIBRATIONS))
+    fields = as_object(value, "calibration", ("kind", "class_shares", *_CALIBRATIONS[kind]))
     shares = as_array(fields["class_shares"], "calibration.class_shares")
     if shares.shape != (domain.n_classes,):
         raise ValueError(
@@ -326,6 +337,10 @@ def _unpack_calibration(value: Any, domain: Domain) -> Calibration:
     with naming("calibration"):
         if kind == "temperature":
             return Temperature(shares, float(as_finite(fields["temperature"], "temperature")))
+        if kind == "pool":
+            tables = _unpack_tables(fields["tables"], domain, network.structure)
+            generative = replace(network, parameters=tables)
+            return LogPool(shares, generative, float(as_finite(fields["scale"], "scale")))
         return Isotonic(shares, *(_unpack_thresholds(fields[name], name) for name in _THRESHOLDS))
 
 

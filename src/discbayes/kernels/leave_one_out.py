@@ -26,7 +26,7 @@ def _log_likelihood(table, below, n_lines, card, n_classes, m):
                 n = table[(line * card + x) * n_classes + c]
                 if n > 0.0:
                     share = (max(n - 1.0, 0.0) + m * below[x * n_classes + c]) / rest
-                    value += n * np.log(share)
+                    value += n * np.log(max(share, 1e-300))
     return value
 
 

@@ -29,6 +29,8 @@ class LevelArrays(NamedTuple):
     state_start: np.ndarray
     state_of: np.ndarray  # the state of each value, to which a free cell belongs
     n_states: np.ndarray
+    line_start: np.ndarray  # the first line of each table among all lines
+    seen: np.ndarray  # whether a row is in the line
 
 
 class FreeStarts(NamedTuple):
@@ -39,9 +41,19 @@ class FreeStarts(NamedTuple):
 
 
 @helper
+def _spread_weights(weights, first, last, size, out):
+    """Write the weights of some levels for a whole line: those of the classes, again and again."""
+    n_classes = weights.shape[1]
+    for j in range(first, last):
+        for k in range(0, size, n_classes):
+            for c in range(n_classes):
+                out[j - first, k + c] = weights[j, c]
+
+
+@helper
 def _add_level(weight, level, out):
     for k in range(out.size):
-        out[k] += weight * level[k]
+        out[k] += weight[k] * level[k]
 
 
 @helper
@@ -53,27 +65,34 @@ def _to_probabilities(log_theta, power, out):
 
 
 @kernel
-def weighted_tables(weights, free, starts, levels, n_classes, features, log_theta, own):
-    """Compute the tables of some features, and ``own``: what leaving a row out adds to them."""
+def weighted_tables(weights, free, starts, levels, every, n_classes, features, log_theta, own):
+    """Compute the tables of some features, and ``own``: what leaving a row out adds to them.
+
+    Unless ``every`` line is wanted, those that no row reads are left as they are.
+    """
     first_feature, last_feature = features
-    widest = 0
-    for i in range(first_feature, last_feature):
-        widest = max(widest, levels.cards[i] * n_classes)
+    widest, deepest = _largest(levels, n_classes, features)
     scratch, power = np.empty(widest), np.empty(widest)
     top, total = np.empty(n_classes), np.empty(n_classes)
+    line_weights = np.empty((deepest, widest))
     for i in range(first_feature, last_feature):
         card = levels.cards[i]
         size = card * n_classes
         n_lines = (levels.offsets[i + 1] - levels.offsets[i]) // size
+        first = levels.first[i]
+        _spread_weights(weights, first, levels.first[i + 1], size, line_weights)
         for u in range(n_lines):
+            if not (every or levels.seen[levels.line_start[i] + u]):
+                continue
             begin = levels.offsets[i] + u * size
             line, own_line = log_theta[begin : begin + size], own[begin : begin + size]
             line[:] = 0.0
             own_line[:] = 0.0
-            for j in range(levels.first[i], levels.first[i + 1]):
+            for j in range(first, levels.first[i + 1]):
                 at = levels.begin[j] + u // levels.rest[j] * size
-                _add_level(weights[j], levels.values[at : at + size], line)
-                _add_level(weights[j], levels.left_out[at : at + size], own_line)
+                weight = line_weights[j - first]
+                _add_level(weight, levels.values[at : at + size], line)
+                _add_level(weight, levels.left_out[at : at + size], own_line)
             states = levels.state_of[levels.state_start[i] : levels.state_start[i] + card]
             if starts.values[i] < starts.values[i + 1]:
                 _add_free(free[starts.values[i] :], states, n_classes, line)
@@ -81,6 +100,25 @@ def weighted_tables(weights, free, starts, levels, n_classes, features, log_thet
                 at = starts.cells[i] + u * levels.n_states[i] * n_classes
                 _add_free(free[at:], states, n_classes, line)
             _normalize(line, card, n_classes, top, total, scratch[:size], power[:size])
+
+
+@helper
+def _largest(levels, n_classes, features):
+    """Return the length of the longest line, and the largest number of levels."""
+    first_feature, last_feature = features
+    widest, deepest = 0, 0
+    for i in range(first_feature, last_feature):
+        widest = max(widest, levels.cards[i] * n_classes)
+        deepest = max(deepest, levels.first[i + 1] - levels.first[i])
+    return widest, deepest
+
+
+@helper
+def _is_zero(numbers):
+    for number in numbers:
+        if number != 0.0:
+            return False
+    return True
 
 
 @helper
@@ -132,17 +170,21 @@ def weight_gradient(log_theta, gradient, own_gradient, starts, levels, n_classes
     before they were normalized is g − θ·Σg.
     """
     first_feature, last_feature = features
-    widest = 0
-    for i in range(first_feature, last_feature):
-        widest = max(widest, levels.cards[i] * n_classes)
-    scratch, power, total = np.empty(widest), np.empty(widest), np.empty(n_classes)
+    widest, deepest = _largest(levels, n_classes, features)
+    scratch, power = np.empty(widest), np.empty(widest)
+    total = np.empty(n_classes)
+    sums = np.empty((deepest, widest))
     for i in range(first_feature, last_feature):
         card = levels.cards[i]
         size = card * n_classes
         n_lines = (levels.offsets[i + 1] - levels.offsets[i]) // size
+        first = levels.first[i]
+        sums[:, :size] = 0.0
         for u in range(n_lines):
             begin = levels.offsets[i] + u * size
             slope, own_slope = gradient[begin : begin + size], own_gradient[begin : begin + size]
+            if _is_zero(slope):  # no row reads the line
+                continue
             before = scratch[:size]
             _to_probabilities(log_theta[begin : begin + size], power[:size], before)
             total[:] = 0.0
@@ -153,16 +195,19 @@ def weight_gradient(log_theta, gradient, own_gradient, starts, levels, n_classes
                 for c in range(n_classes):
                     k = x * n_classes + c
                     before[k] = slope[k] - before[k] * total[c]
-            for j in range(levels.first[i], levels.first[i + 1]):
+            for j in range(first, levels.first[i + 1]):
                 at = levels.begin[j] + u // levels.rest[j] * size
                 level, left_out = levels.values[at : at + size], levels.left_out[at : at + size]
-                value = 0.0
+                total_line = sums[j - first]
                 for k in range(size):
-                    value += before[k] * level[k] + own_slope[k] * left_out[k]
-                weights[j] += value
+                    total_line[k] += before[k] * level[k] + own_slope[k] * left_out[k]
             states = levels.state_of[levels.state_start[i] : levels.state_start[i] + card]
             if starts.values[i] < starts.values[i + 1]:
                 _add_free_gradient(before, states, n_classes, free[starts.values[i] :])
             if starts.cells[i] < starts.cells[i + 1]:
                 at = starts.cells[i] + u * levels.n_states[i] * n_classes
                 _add_free_gradient(before, states, n_classes, free[at:])
+        for j in range(first, levels.first[i + 1]):
+            for k in range(0, size, n_classes):
+                for c in range(n_classes):
+                    weights[j, c] += sums[j - first, k + c]

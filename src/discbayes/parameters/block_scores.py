@@ -150,7 +150,11 @@ class BlockScores:
     @cached_property
     def parts(self) -> list[list[slice]]:
         """Chunks in parts; a thread processes the chunks of a part one after the other."""
-        return in_parts(self.chunks, self.blank().cells.size)
+        n_cells = self.blank().cells.size
+        if self._leave_one_out:  # a part that is worth its gradient has as many entries
+            n_worthwhile = max(1, self._entries.size * self._width // (4 * max(1, n_cells)))
+            n_cells = max(n_cells, PART_CELLS // n_worthwhile)
+        return in_parts(self.chunks, n_cells)
 
     @property
     def work(self) -> float:
@@ -194,7 +198,7 @@ class BlockScores:
 
     def padded(self, numbers: Numbers, n_jobs: int | None = None) -> PaddedValues:
         """Prepare the values of tables for ``forward`` and ``pull_back``."""
-        cells, own = np.split(numbers.cells, [self.layout.size])
+        cells, own = numbers.cells[: self.layout.size], numbers.cells[self.layout.size :]
         base, table = self._differences(numbers.prior, cells)
         sums = None
         if self._components is not None:
@@ -246,9 +250,9 @@ class BlockScores:
 
     def _split(self, gradient: Numbers) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the gradient of the values, and of own classes: the sums, then the values."""
-        bounds = (self._n_values, self._n_values + self.layout.n_classes)
-        values, own_total, own_values = np.split(gradient.cells, bounds)
-        return values, own_total, own_values
+        first, second = self._n_values, self._n_values + self.layout.n_classes
+        cells = gradient.cells
+        return cells[:first], cells[first:second], cells[second:]
 
     def stripped(
         self, ready: PaddedValues, gradient: Numbers, n_jobs: int | None = None

@@ -15,6 +15,7 @@ without itself. It is the empirical Bayes form of hierarchical Dirichlet smoothi
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -30,9 +31,9 @@ from discbayes.engine import Context, parallel_map
 from discbayes.kernels.level_tables import LevelArrays
 from discbayes.network import CPTs, Layout, Structure
 
-STRENGTHS = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
-BANDWIDTH = 1.5  # intervals
-ATOM = 0.2  # of all rows: an interval with more stands for itself
+STRENGTHS = (3.0, 10.0, 30.0, 100.0, 300.0)
+BANDWIDTH = 1.5  # intervals, if there are as many as USUAL_INTERVALS
+USUAL_INTERVALS = 32
 TINY = 1e-300
 
 
@@ -53,6 +54,8 @@ class BackoffLevels:
         What is added to the values in the class of a row if the row is left out of the counts.
     strengths : list of list of float
         The strength m of each feature and level.
+    seen : ndarray of bool
+        For each line of each table, parents' values that is, whether a row is in it.
     """
 
     layout: Layout
@@ -60,6 +63,7 @@ class BackoffLevels:
     values: list[list[np.ndarray]]
     left_out: list[list[np.ndarray]]
     strengths: list[list[float]]
+    seen: np.ndarray
 
     @property
     def level_of(self) -> np.ndarray:
@@ -87,6 +91,8 @@ class BackoffLevels:
             layout.state_start,
             layout.state_of,
             layout.n_states.astype(np.int64),
+            starts_of([math.prod(shape[:-2]) for shape in layout.shapes]),
+            self.seen,
         )
 
     def tables(self) -> CPTs:
@@ -109,13 +115,13 @@ class HierarchicalSmoothing(BaseEstimator):
 
     Parameters
     ----------
-    strengths : sequence of float, default=(0.3, 1, 3, 10, 30, 100, 300)
+    strengths : sequence of float, default=(3, 10, 30, 100, 300)
         The numbers of virtual observations to choose from, for each feature and level, by the
         leave-one-out likelihood.
     bandwidth : float, default=1.5
-        The standard deviation, in intervals, by which counts of a numeric feature are spread over
-        neighboring intervals. An interval that holds more than a fifth of the rows neither gives
-        nor takes counts. 0 for no spreading.
+        The standard deviation by which counts of a numeric feature are spread over neighboring
+        intervals: in intervals, and in 32nds of the rows between them, whichever spreads less. So
+        an interval with many rows keeps its counts. 0 for no spreading.
 
     Examples
     --------
@@ -130,6 +136,7 @@ class HierarchicalSmoothing(BaseEstimator):
     supports_blocks = True
     prior_is_shares = True
     missing = "available"
+    uses_two_resolutions = True
 
     def __init__(self, strengths: Sequence[float] = STRENGTHS, bandwidth: float = BANDWIDTH):
         self.strengths = strengths
@@ -153,6 +160,20 @@ class HierarchicalSmoothing(BaseEstimator):
         -------
         CPTs
             The conditional probability tables.
+
+        Examples
+        --------
+        >>> from discbayes import HierarchicalSmoothing
+        >>> from discbayes.counts import count
+        >>> from discbayes.data import FrameEncoder
+        >>> from discbayes.engine import Context
+        >>> from discbayes.network import Structure
+        >>> data = FrameEncoder().fit_transform([["red"], ["blue"], ["red"]], [1, 0, 1])
+        >>> learner = HierarchicalSmoothing()
+        >>> tables = learner.learn(data, count(data), Structure.naive(1), Context())
+        >>> np.exp(tables.log_table(0)).round(2)
+        array([[0.53, 0.22],
+               [0.47, 0.78]])
         """
         return self.levels(data, counts, structure, context.n_jobs).tables()
 
@@ -176,6 +197,16 @@ class HierarchicalSmoothing(BaseEstimator):
         -------
         BackoffLevels
             The levels.
+
+        Examples
+        --------
+        >>> from discbayes import HierarchicalSmoothing
+        >>> from discbayes.counts import count
+        >>> from discbayes.data import FrameEncoder
+        >>> from discbayes.network import Structure
+        >>> data = FrameEncoder().fit_transform([["red"], ["blue"], ["red"]], [1, 0, 1])
+        >>> HierarchicalSmoothing().levels(data, count(data), Structure.naive(1)).strengths
+        [[3.0]]
         """
         self._check()
         layout = Layout.of(structure, data)
@@ -190,6 +221,7 @@ class HierarchicalSmoothing(BaseEstimator):
             return self._chain(_level_counts(families, counts, i, pooled), spread, left_out, pooled)
 
         chains = parallel_map(one, range(structure.n_features), n_jobs, work=50.0 * layout.size)
+        tables = [families.table(i) > 0 for i in range(structure.n_features)]
         shares = counts.class_count + 1.0 / data.n_classes
         return BackoffLevels(
             layout,
@@ -197,6 +229,9 @@ class HierarchicalSmoothing(BaseEstimator):
             [chain.values for chain in chains],
             [chain.left_out for chain in chains],
             [chain.strengths for chain in chains],
+            np.concatenate(
+                [np.zeros(0, bool), *(table.any(axis=(-2, -1)).ravel() for table in tables)]
+            ),
         )
 
     def _check(self) -> None:
@@ -214,15 +249,16 @@ class HierarchicalSmoothing(BaseEstimator):
         if variable.cuts is None or len(variable.cuts) < 2 or not self.bandwidth:
             return None
         n_intervals = len(variable.cuts) + 1
-        by_value = counts.sum(axis=1)
-        apart = by_value > ATOM * max(by_value.sum(), TINY)
-        apart[n_intervals:] = True  # "missing" is not a neighbor
-        place = np.arange(variable.card)
-        spread = np.exp(-0.5 * ((place[:, None] - place) / self.bandwidth) ** 2)
-        spread[apart] = 0.0
-        spread[:, apart] = 0.0
-        spread[apart, apart] = 1.0
-        return np.asarray(spread / spread.sum(axis=1, keepdims=True))
+        by_value = counts.sum(axis=1)[:n_intervals]
+        rank = (by_value.cumsum() - by_value / 2) / max(by_value.sum(), TINY)
+        place = np.arange(n_intervals)
+        apart = np.maximum(
+            np.abs(place[:, None] - place), USUAL_INTERVALS * np.abs(rank[:, None] - rank)
+        )
+        near = np.exp(-0.5 * (apart / self.bandwidth) ** 2)
+        spread = np.eye(variable.card)  # "missing" is not a neighbor
+        spread[:n_intervals, :n_intervals] = near / near.sum(axis=1, keepdims=True)
+        return spread
 
     def _chain(
         self,
@@ -243,9 +279,9 @@ class HierarchicalSmoothing(BaseEstimator):
         if pooled:  # all columns are the same counts
             everywhere = everywhere / left_out.size
         total = everywhere.sum()
-        below = ((everywhere + 1.0 / card) / (total + 1.0))[None]
+        below = np.maximum((everywhere + 1.0 / card) / (total + 1.0), TINY)[None]
         rest = np.maximum(everywhere - own, 0.0) + 1.0 / card
-        rest_below = (rest / (total - left_out + 1.0))[None]
+        rest_below = (rest / (np.maximum(total - left_out, 0.0) + 1.0))[None]
         chain = _Chain([], [], [])
         for level, counts in enumerate(levels):
             repeat = len(counts) // len(below)
@@ -255,8 +291,9 @@ class HierarchicalSmoothing(BaseEstimator):
             rest = np.maximum(smooth - own, 0.0)
             rest_totals = np.maximum(totals - left_out, 0.0)
             m = self._best_strength(counts, rest, rest_totals, rest_below)
-            here = (smooth + m * below) / (totals + m)
-            rest_here = (rest + m * rest_below) / (rest_totals + m)
+            # weights of rows may be so large that what is beside them underflows
+            here = np.maximum((smooth + m * below) / (totals + m), TINY)
+            rest_here = np.maximum((rest + m * rest_below) / (rest_totals + m), TINY)
             value = np.log(here) - (np.log(below) if level else 0.0)
             left = np.log(rest_here) - (np.log(rest_below) if level else 0.0) - value
             chain.values.append(np.ascontiguousarray(np.broadcast_to(value, counts.shape)))
@@ -280,7 +317,7 @@ class HierarchicalSmoothing(BaseEstimator):
         lower = np.broadcast_to(rest_below, counts.shape)[used]
 
         def likelihood(m: float) -> float:
-            return float(weight @ np.log((given + m * lower) / (totals + m)))
+            return float(weight @ np.log(np.maximum((given + m * lower) / (totals + m), TINY)))
 
         return max(sorted(map(float, self.strengths), reverse=True), key=likelihood)
 

@@ -7,7 +7,8 @@ learned as well. Here they are::
 
 p_l are the levels of ``HierarchicalSmoothing``, Z is the sum over x: the tables are normalized, so
 that the result is a Bayesian network. The weight of a feature and level is a_l + δ: one weight of
-each level that all features share, and a deviation, which is penalized. Training rows read the
+each level that all features share, and deviations of the feature and of each class, which are
+penalized. Training rows read the
 levels without themselves (leave-one-out), since the counts that they are in flatter them.
 """
 
@@ -42,13 +43,27 @@ from discbayes.parameters.log_scores import LogScores
 from discbayes.parameters.parameterization import FreeCells, Numbers
 from discbayes.parameters.problem import Penalty, Problem
 
+CLASS_FACTOR = 3.0  # on the penalty, for the deviations of classes
 SHARED_PENALTY = 1.0  # of the deviation of a shared weight from one
 PRIOR_PENALTY = 0.1  # of the deviation of the class parameters from the class shares
+PART_CELLS = 50_000  # of the tables that a thread computes
 CELL_WORK = 4.0  # nanoseconds for each number of a level
 
 
 class LevelWeights:
-    """Parameters: one for each class, shared weights of the levels, deviations, and free cells."""
+    """Parameters: one for each class, shared weights of the levels, deviations, and free cells.
+
+    Parameters
+    ----------
+    levels : BackoffLevels
+        The levels.
+    free_values, free_cells : bool, default=False
+        Whether states have free parameters, whatever the parents are; and with these.
+    n_jobs : int, optional
+        The number of threads.
+    seen_only : bool, default=False
+        Whether lines of tables that no row reads need no values while the weights are learned.
+    """
 
     normalized, repeats = True, 1.0
     own: FreeCells | None = None
@@ -59,14 +74,21 @@ class LevelWeights:
         free_values: bool = False,
         free_cells: bool = False,
         n_jobs: int | None = None,
+        seen_only: bool = False,
     ):
         self.layout, self.n_prior = levels.layout, levels.layout.n_classes
         self.levels, self.n_jobs = levels, n_jobs
+        self.seen_only = seen_only
         self.level_of = levels.level_of
         self.n_shared = int(self.level_of.max(initial=-1)) + 1
         self.free_starts = self._place_free(free_values, free_cells)
         self.n_free = int(self.free_starts.cells[-1])
-        self.size = self.n_prior + self.n_shared + self.level_of.size + self.n_free
+        self.sizes = (self.n_prior, self.n_shared, self.level_of.size * (1 + self.n_prior))
+        self._ends = np.cumsum(self.sizes).tolist()
+        self.size = sum(self.sizes) + self.n_free
+        # the columns of what does not depend on the class stay equal
+        depends = np.array(self.layout.structure.class_children, bool)
+        self._by_class = np.repeat(depends, [len(group) for group in levels.values])[:, None]
         self._parts = _parts(np.diff(self.layout.offsets))
 
     def _place_free(self, free_values: bool, free_cells: bool) -> kernels.FreeStarts:
@@ -85,9 +107,13 @@ class LevelWeights:
         return kernels.FreeStarts(values, values[-1] + starts_of(of_cells * free_cells))
 
     def split(self, free: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Return the parameters of classes, shared weights, deviations, and free cells."""
-        sizes = (self.n_prior, self.n_shared, self.level_of.size)
-        return tuple(np.split(free, np.cumsum(sizes)))
+        """Return the parameters of classes, shared weights, deviations, and free cells.
+
+        The deviations of the weight of each level of each feature come first, then those of its
+        classes.
+        """
+        ends = self._ends
+        return free[: ends[0]], free[ends[0] : ends[1]], free[ends[1] : ends[2]], free[ends[2] :]
 
     def start(self, tables: CPTs | None = None) -> np.ndarray:
         """Return the parameters of the generative estimates: weights of one, no free cells."""
@@ -98,19 +124,26 @@ class LevelWeights:
         return free
 
     def weights(self, free: np.ndarray) -> np.ndarray:
-        """Return the weight of each level of each feature."""
+        """Return the weight of each level of each feature in each class."""
         _, shared, deviations, _ = self.split(free)
-        return np.asarray(shared[self.level_of] + deviations)
+        n_levels = self.level_of.size
+        of_levels = shared[self.level_of] + deviations[:n_levels]
+        of_classes = deviations[n_levels:].reshape(n_levels, self.n_prior)
+        return np.asarray(of_levels[:, None] + self._by_class * of_classes)
 
     def numbers(self, free: np.ndarray) -> Numbers:
-        """Return log P(c), not normalized, and log θ; then what leaving a row out adds to it."""
+        """Return log P(c), not normalized, and log θ; then what leaving a row out adds to it.
+
+        With ``seen_only``, lines that no row reads are zeros.
+        """
         weights, cells = self.weights(free), self.split(free)[3]
         size = self.layout.size
-        numbers = Numbers(free[: self.n_prior].copy(), np.empty(2 * size))
+        numbers = Numbers(free[: self.n_prior].copy(), np.zeros(2 * size))
+        every = not self.seen_only
 
         def one(features: tuple[int, int]) -> None:
             kernels.weighted_tables(
-                weights, cells, self.free_starts, self.levels.arrays, self.n_prior, features,
+                weights, cells, self.free_starts, self.levels.arrays, every, self.n_prior, features,
                 numbers.cells[:size], numbers.cells[size:],
             )  # fmt: skip
 
@@ -127,25 +160,33 @@ class LevelWeights:
         if not own.size:  # of rows that are not left out
             own = np.zeros(size)
 
+        slopes = np.zeros((self.level_of.size, self.n_prior))
+
         def one(features: tuple[int, int]) -> None:
             kernels.weight_gradient(
                 numbers.cells[:size], gradient.cells[:size], own, self.free_starts,
-                self.levels.arrays, self.n_prior, features, deviations, cells,
+                self.levels.arrays, self.n_prior, features, slopes, cells,
             )  # fmt: skip
 
         parallel_map(one, self._parts, self.n_jobs, work=CELL_WORK * self.layout.size)
-        shared[:] = np.bincount(self.level_of, deviations, self.n_shared)
+        n_levels = self.level_of.size
+        deviations[:n_levels] = slopes.sum(axis=1)
+        deviations[n_levels:] = (self._by_class * slopes).ravel()
+        shared[:] = np.bincount(self.level_of, deviations[:n_levels], self.n_shared)
         return back
 
     def tables(self, free: np.ndarray) -> CPTs:
         """Return the tables of the parameters."""
+        seen_only, self.seen_only = self.seen_only, False
         prior, cells = self.numbers(free)
+        self.seen_only = seen_only
         log_prior = prior - np.logaddexp.reduce(prior)
         return CPTs(self.layout, log_prior, cells[: self.layout.size].copy())
 
 
-def _parts(sizes: np.ndarray, n_parts: int = 8) -> list[tuple[int, int]]:
+def _parts(sizes: np.ndarray) -> list[tuple[int, int]]:
     """Divide features into parts of about equal size, which depend on the sizes alone."""
+    n_parts = int(np.clip(sizes.sum() // PART_CELLS, 1, 8))
     ends = np.searchsorted(np.cumsum(sizes), sizes.sum() * np.arange(1, n_parts + 1) / n_parts)
     bounds = np.unique(np.concatenate([[0], np.minimum(ends + 1, sizes.size)]))
     return [(int(a), int(b)) for a, b in pairwise(bounds)]
@@ -174,7 +215,7 @@ class LevelWeightedCCBN(BaseEstimator):
     ----------
     weight_penalty : float, default=10.0
         The strength λ of the penalty λ/2·Σ δ² on the deviations of the weights of features from
-        those that all features share.
+        those that all features share. The deviations of classes have three times that penalty.
     value_penalty : float or None, default=None
         The strength ρ of the penalty ρ/2·Σ θ² on free parameters of states, one for each state of a
         feature and class, whatever its parents are. None for no such parameters.
@@ -199,6 +240,7 @@ class LevelWeightedCCBN(BaseEstimator):
     """
 
     supports_blocks = True
+    uses_two_resolutions = True
 
     def __init__(
         self,
@@ -234,13 +276,30 @@ class LevelWeightedCCBN(BaseEstimator):
         -------
         CPTs
             The conditional probability tables.
+
+        Examples
+        --------
+        >>> from discbayes import LevelWeightedCCBN
+        >>> from discbayes.counts import count
+        >>> from discbayes.data import FrameEncoder
+        >>> from discbayes.engine import Context
+        >>> from discbayes.network import Structure
+        >>> data = FrameEncoder().fit_transform([["red"], ["blue"], ["red"]], [1, 0, 1])
+        >>> learner = LevelWeightedCCBN()
+        >>> tables = learner.learn(data, count(data), Structure.naive(1), Context())
+        >>> tables.is_normalized
+        True
         """
         self._check()
         levels = HierarchicalSmoothing(bandwidth=self.bandwidth).levels(
             data, counts, structure, context.n_jobs
         )
         parameterization = LevelWeights(
-            levels, self.value_penalty is not None, self.cell_penalty is not None, context.n_jobs
+            levels,
+            self.value_penalty is not None,
+            self.cell_penalty is not None,
+            context.n_jobs,
+            seen_only=not data.n_missing.any(),
         )
         outcome = self._maximize(parameterization, data, context)
         return parameterization.tables(outcome.point)
@@ -277,7 +336,9 @@ class LevelWeightedCCBN(BaseEstimator):
         prior, shared, deviations, cells = parameterization.split(strengths)
         prior[:] = PRIOR_PENALTY
         shared[:] = SHARED_PENALTY
-        deviations[:] = self.weight_penalty
+        n_levels = parameterization.level_of.size
+        deviations[:n_levels] = self.weight_penalty
+        deviations[n_levels:] = CLASS_FACTOR * self.weight_penalty
         n_values = int(parameterization.free_starts.values[-1])
         cells[:n_values] = self.value_penalty
         cells[n_values:] = self.cell_penalty

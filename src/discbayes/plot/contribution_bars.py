@@ -85,7 +85,7 @@ def _bars(explanation: Explanation, row: int, place: int, most: int) -> list[_Ba
     ranked = sorted(known, key=lambda i: -abs(parts[i]))
     n_own = min(most, int(np.count_nonzero(np.abs(parts[known]) >= MIN_CONTRIBUTION)))
     shown, others = ranked[:n_own], ranked[n_own:]
-    bars = [_Bar("prior", explanation.base[place], total=True)]
+    bars = [_Bar("prior", explanation.base_of(row)[place], total=True)]
     bars += [_Bar(values_in_words(features[i])[explanation.codes[i, row]], parts[i]) for i in shown]
     if others:
         bars.append(_Bar(count_of(len(others), "other column"), float(parts[others].sum())))

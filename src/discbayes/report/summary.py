@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from discbayes._text import count_of, shortened
-from discbayes.calibration import Temperature
+from discbayes.calibration import LogPool, Temperature
 from discbayes.charts.traces import LEFT_OUT, figure
 from discbayes.classifier import BayesNetClassifier
 from discbayes.data import Domain
@@ -35,6 +35,8 @@ _PARAMETERS = {
     "ccbn-d": "unconstrained parameters by conditional likelihood (CCBN-d)",
     "ccbn-e": "normalized tables by conditional likelihood (CCBN-e)",
     "ccbn-w": "weighted generative estimates by conditional likelihood (CCBN-w)",
+    "hierarchy": "relative frequencies that back off to fewer parents",
+    "levels": "weighted back-off levels by conditional likelihood",
     "mm": "soft margin",
     "dfe": "discriminative frequencies",
     "bn-svm": "maximum margin (BN-SVM)",
@@ -105,4 +107,6 @@ def _calibration(calibration: Any) -> str:
         return "none"
     if isinstance(calibration, Temperature):
         return f"temperature {calibration.temperature:.3g}"
+    if isinstance(calibration, LogPool):
+        return f"pooled with generative estimates of scale {calibration.scale:.3g}"
     return "isotonic regression"

@@ -926,7 +926,7 @@ class LeaveOneOutLikelihood(EdgeScore):
         >>> from discbayes.data import FrameEncoder
         >>> data = FrameEncoder().fit_transform([["x", "x"], ["x", "x"], ["y", "y"]] * 4, [0] * 12)
         >>> LeaveOneOutLikelihood().weights(data, count(data)).round(1).tolist()
-        [[0.0, 6.8], [6.8, 0.0]]
+        [[0.0, 6.0], [6.0, 0.0]]
         """
         self._check()
         cards, strengths = data.cards, np.array(STRENGTHS)
@@ -963,7 +963,7 @@ class LeaveOneOutLikelihood(EdgeScore):
         --------
         >>> table = np.array([[[2.0, 0.0], [1.0, 3.0]]])
         >>> round(LeaveOneOutLikelihood().local(table, class_parent=True, n_rows=6.0), 2)
-        -4.16
+        -4.01
         """
         if not class_parent:
             table = table.sum(axis=2, keepdims=True)

@@ -1,0 +1,192 @@
+"""Networks that are chosen by held-out rows, and their pool with generative estimates."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import logsumexp
+
+from discbayes import KDB, BayesNetClassifier, LevelWeightedCCBN, load, load_dataset
+from discbayes.calibration import LogPool, learn_scale
+from discbayes.classifier import choosing
+from discbayes.data import TwoResolutionDiscretizer
+from discbayes.parameters import HierarchicalSmoothing
+
+
+def auto(**settings):
+    return BayesNetClassifier("auto", "auto", discretizer="auto", **settings)
+
+
+@pytest.fixture(scope="module")
+def wine():
+    return load_dataset("wine")
+
+
+@pytest.fixture(scope="module")
+def fitted(wine):
+    return auto().fit(wine.X, wine.y)
+
+
+def with_missing(X, share=0.4, seed=0):
+    return X.mask(np.random.default_rng(seed).random(X.shape) < share)
+
+
+def test_the_network_is_that_of_the_chosen_learners(wine, fitted, monkeypatch):
+    seen = {}
+    original = choosing._Fold.loss
+
+    def loss(fold, choice):
+        value = original(fold, choice)
+        seen[choice] = seen.get(choice, 0.0) + value
+        return value
+
+    monkeypatch.setattr(choosing._Fold, "loss", loss)
+    clf = auto().fit(wine.X, wine.y)
+    assert tuple(seen) == choosing.CHOICES
+    best = min(seen, key=seen.get)
+    same = BayesNetClassifier(
+        KDB(best.max_parents, score="loo", selective=True),
+        LevelWeightedCCBN(value_penalty=best.value_penalty, cell_penalty=best.cell_penalty),
+        discretizer=TwoResolutionDiscretizer(8),
+    ).fit(wine.X, wine.y)
+    for one in (clf, fitted):
+        assert one.structure_ == same.structure_
+        assert np.array_equal(one.network_.parameters.log_theta, same.network_.parameters.log_theta)
+    tables = HierarchicalSmoothing()
+    generative = BayesNetClassifier(
+        same.structure_, tables, discretizer=TwoResolutionDiscretizer(8)
+    ).fit(wine.X, wine.y)
+    assert np.array_equal(
+        clf.calibration_.generative.parameters.log_theta,
+        generative.network_.parameters.log_theta,
+    )
+
+
+def test_posteriors_are_those_of_the_pool(wine, fitted):
+    X = pd.concat([wine.X[:40], with_missing(wine.X[40:90]), wine.X[:1] * np.nan])
+    codes = fitted.encode(X)
+    pool = fitted.calibration_
+    shares = np.log(pool.class_shares)
+    r = X.isna().mean(axis=1).to_numpy()[:, None]
+    own = fitted.network_.log_joint_of(codes)
+    generative = pool.generative.log_joint_of(codes)
+    w = (1 - r) ** 8
+    pooled = shares + w * (own - shares) + (1 - w) * pool.scale ** (1 - r) * (generative - shares)
+    expected = pooled - logsumexp(pooled, axis=1, keepdims=True)
+    assert fitted.predict_log_proba(X) == pytest.approx(expected, abs=1e-10)
+    complete = own[:40] - logsumexp(own[:40], axis=1, keepdims=True)
+    assert fitted.predict_log_proba(wine.X[:40]) == pytest.approx(complete, abs=1e-10)
+    # the prior of generative estimates is smoothed
+    assert fitted.predict_proba(X.tail(1))[0] == pytest.approx(pool.class_shares, abs=1e-3)
+
+
+def test_other_shares_of_classes_change_the_odds(wine, fitted):
+    X = with_missing(wine.X[:30])
+    other = np.array([0.6, 0.3, 0.1])
+    moved = fitted.predict_log_proba(X) + np.log(other / fitted.calibration_.class_shares)
+    expected = moved - logsumexp(moved, axis=1, keepdims=True)
+    assert fitted.predict_log_proba(X, class_prior=other) == pytest.approx(expected, abs=1e-10)
+
+
+def test_contributions_add_up_under_the_weights_of_the_row(wine, fitted):
+    X = pd.concat([wine.X[:3], with_missing(wine.X[60:66])])
+    found = fitted.explain(X)
+    codes = fitted.encode(X)
+    cards = fitted.network_.domain.cards
+    pool = fitted.calibration_
+    share = pool.share_missing(codes)
+    for row in range(len(X)):
+        total = found.base_of(row) + np.nansum(found.contributions[row], axis=0)
+        assert total == pytest.approx(found.log_odds[row], abs=1e-9)
+        hidden = codes[:, [row]].copy()
+        for feature in reversed([i for i in found.order if found.known[row, i]]):
+            after = odds_of(fitted, hidden, share[[row]])
+            hidden[feature] = cards[feature]
+            before = odds_of(fitted, hidden, share[[row]])
+            assert found.contributions[row, feature] == pytest.approx(after - before, abs=1e-9)
+        assert found.base_of(row) == pytest.approx(before, abs=1e-9)
+    same = fitted.explain(wine.X[:3])
+    assert same.base.shape == (3,)
+
+
+def odds_of(clf, codes, share):
+    """The log odds of each class, both networks pooled by a given share of missing values."""
+    pool = clf.calibration_
+    both = (clf.network_.log_joint_of(codes), pool.generative.log_joint_of(codes))
+    log_joint = pool.pooled(*both, share)[0]
+    log_posterior = log_joint - logsumexp(log_joint)
+    rest = [logsumexp(np.delete(log_posterior, c)) for c in range(log_posterior.size)]
+    return log_posterior - rest
+
+
+def test_model_files_hold_the_pool(fitted, wine, tmp_path):
+    fitted.save(tmp_path / "model.json")
+    again = load(tmp_path / "model.json")
+    X = with_missing(wine.X)
+    assert np.array_equal(again.predict_proba(X), fitted.predict_proba(X))
+    assert repr(again.calibration_) == repr(fitted.calibration_)
+
+
+def test_rows_in_any_order_and_twice_are_the_same_fit(wine):
+    order = np.random.default_rng(0).permutation(len(wine.y))
+    X, y = wine.X, np.asarray(wine.y)
+    plain = auto().fit(X, y)
+    shuffled = auto().fit(X.iloc[order], y[order])
+    assert plain.calibration_.scale == pytest.approx(shuffled.calibration_.scale, rel=1e-6)
+    assert plain.predict_proba(X) == pytest.approx(shuffled.predict_proba(X), abs=1e-6)
+    twice = auto().fit(pd.concat([X, X]), np.concatenate([y, y]))
+    weighted = auto().fit(X, y, np.full(len(y), 2.0))
+    assert twice.predict_proba(X) == pytest.approx(weighted.predict_proba(X), abs=1e-6)
+
+
+def test_a_structure_that_is_given_is_kept(wine):
+    clf = BayesNetClassifier("nb", "auto", discretizer="auto").fit(wine.X, wine.y)
+    assert clf.structure_.n_edges == 0
+    assert isinstance(clf.calibration_, LogPool)
+
+
+def test_without_calibration_the_network_alone_answers(wine):
+    clf = auto(calibrate=None).fit(wine.X, wine.y)
+    assert clf.calibration_ is None
+    scores = clf.network_.log_joint_of(clf.encode(wine.X))
+    expected = np.exp(scores - logsumexp(scores, axis=1, keepdims=True))
+    assert clf.predict_proba(wine.X) == pytest.approx(expected, abs=1e-12)
+
+
+def test_other_calibrations_follow_the_choice(wine):
+    clf = auto(calibrate="temperature").fit(wine.X, wine.y)
+    assert clf.calibration_.temperature > 0
+
+
+@pytest.mark.parametrize("n_rows", [2, 3])
+def test_few_rows_have_the_first_choice(wine, n_rows):
+    rows = [0, 70, 150][:n_rows]
+    clf = auto().fit(wine.X.iloc[rows], [wine.y[k] for k in rows])
+    assert clf.calibration_ is None
+    assert clf.predict_proba(wine.X).shape == (178, n_rows)
+
+
+def test_auto_with_another_learner_is_a_tree(wine):
+    clf = BayesNetClassifier("auto", "map", discretizer="auto").fit(wine.X, wine.y)
+    same = BayesNetClassifier("tan", "map").fit(wine.X, wine.y)
+    assert np.array_equal(clf.predict_proba(wine.X), same.predict_proba(wine.X))
+
+
+def test_the_scale_maximizes_the_likelihood_of_held_out_rows():
+    rng = np.random.default_rng(0)
+    shares = np.array([0.5, 0.3, 0.2])
+    log_joint = rng.normal(size=(300, 3)) * 4
+    true = np.log(shares) + 0.4 * (log_joint - np.log(shares))
+    p = np.exp(true - logsumexp(true, axis=1, keepdims=True))
+    classes = np.array([rng.choice(3, p=row) for row in p])
+    weight = rng.integers(1, 3, 300).astype(float)
+    found = learn_scale(log_joint, classes, weight, shares)
+
+    def loss(scale):
+        scores = np.log(shares) + scale * (log_joint - np.log(shares))
+        own = scores[np.arange(300), classes]
+        return weight @ (logsumexp(scores, axis=1) - own) + 0.5 * np.log(scale) ** 2
+
+    assert loss(found) <= min(loss(found * 1.01), loss(found / 1.01))
+    assert 0.3 < found < 0.5
