@@ -89,8 +89,7 @@ def choose_network(
         return _with_choice(plan, Choice(1)), None
     with ExitStack() as opened:
         parts = list(_open_folds(plan, rows, encoder, folds, opened))
-        losses = {choice: sum(part.loss(choice) for part in parts) for choice in _candidates(plan)}
-        chosen = min(losses, key=losses.__getitem__)
+        chosen = _best(_candidates(plan), parts)
         pools = plan.calibration is not None and plan.calibration.method == "pool"
         predicted = [part.generative_log_joint(chosen) for part in parts] if pools else []
     plan = _with_choice(plan, chosen)
@@ -100,6 +99,32 @@ def choose_network(
     weight = factors[folds.classes] * folds.weight
     scale = learn_scale(np.concatenate(predicted), folds.classes, weight, shares)
     return plan, lambda generative: LogPool(shares, generative, scale)
+
+
+def _best(choices: list[Choice], parts: list[_Fold]) -> Choice:
+    """Return the choice of the smallest loss over all folds.
+
+    A choice that is clearly worse than the best one is not tried on further folds.
+    """
+    losses: dict[Choice, list[np.ndarray]] = {choice: [] for choice in choices}
+    for part in parts:
+        for choice, found in losses.items():
+            found.append(part.losses(choice))
+        totals = {choice: sum(map(np.sum, found)) for choice, found in losses.items()}
+        best = min(totals, key=totals.__getitem__)
+        of_best = np.concatenate(losses[best])
+        losses = {
+            choice: found
+            for choice, found in losses.items()
+            if not _is_clearly_larger(np.concatenate(found), of_best)
+        }
+    return best
+
+
+def _is_clearly_larger(losses: np.ndarray, others: np.ndarray) -> bool:
+    """Return whether the sum of losses is larger by more than twice its standard error."""
+    difference = losses - others
+    return bool(difference.sum() > 2.0 * np.sqrt(difference.size) * difference.std() > 0)
 
 
 def _with_choice(plan: FitPlan, choice: Choice) -> FitPlan:
@@ -130,14 +155,13 @@ class _Fold:
     weight: np.ndarray
     context: Context
 
-    def loss(self, choice: Choice) -> float:
-        """Return the log loss of the held-out rows."""
+    def losses(self, choice: Choice) -> np.ndarray:
+        """Return the log loss of each held-out row, times its weight."""
         quick = choice.parameters.set_params(max_iter=MAX_ITER)
         network = self._network(quick, choice)
         log_joint = network.log_joint_of(self.codes)
         own = log_joint[np.arange(self.classes.size), self.classes]
-        losses = np.minimum(log_marginal(log_joint) - own, MAX_LOSS)
-        return float(self.weight @ losses)
+        return np.asarray(self.weight * np.minimum(log_marginal(log_joint) - own, MAX_LOSS))
 
     def _network(self, parameters: Any, choice: Choice) -> BayesNet:
         structure = choice.of_structure(self.structure)
