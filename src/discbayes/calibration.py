@@ -214,13 +214,15 @@ class LogPool(Calibration):
 
     Tables that are learned for complete rows are best on complete rows; with missing values the
     generative estimates of the same tables are better. With r the share of missing values of a row
-    and b the logarithms of the class shares::
+    beyond the usual one, and b the logarithms of the class shares::
 
         log P(c | x) = b + w·(log P_network − b) + (1 − w)·τ·(log P_generative − b) + constant,
         w = (1 − r)⁸,  τ = scale^(1 − r)
 
     So the posterior of a complete row is that of the network, and a row without any value has the
-    class shares. The scale is that of generative estimates of complete rows, which are too sure.
+    class shares. The scale is that of generative estimates of complete rows, which are too sure. In
+    the end the class shares are mixed in by the share ``doubt``, which keeps a network that was
+    learned from few rows from being too sure.
 
     Parameters
     ----------
@@ -230,6 +232,10 @@ class LogPool(Calibration):
         The generative estimates, a network of the same structure.
     scale : float
         The factor on the log odds of the generative estimates of a complete row.
+    doubt : float, default=0
+        The share of the class shares in the result.
+    usual_missing : float, default=0
+        The share of missing values in the rows that the network was learned from.
 
     Examples
     --------
@@ -237,11 +243,13 @@ class LogPool(Calibration):
     >>> iris = load_dataset("iris")
     >>> clf = BayesNetClassifier("auto", "auto").fit(iris.X, iris.y)
     >>> clf.calibration_
-    LogPool(scale=...)
+    LogPool(scale=..., doubt=..., usual_missing=0)
     """
 
     generative: BayesNet
     scale: float
+    doubt: float = 0.0
+    usual_missing: float = 0.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -249,6 +257,9 @@ class LogPool(Calibration):
             raise ValueError(
                 f"the scale of a pool is from {MIN_SCALE} to {MAX_SCALE}, not {self.scale}"
             )
+        for name in ("doubt", "usual_missing"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ValueError(f"{name} of a pool is a share, not {getattr(self, name)}")
 
     def share_missing(self, codes: np.ndarray) -> np.ndarray:
         """Return the share of missing values of each row, among columns of several values.
@@ -302,7 +313,8 @@ class LogPool(Calibration):
         >>> np.exp(pool.pooled(log_joint, log_joint, np.zeros(1)))
         array([[0.2, 0.3, 0.5]])
         """
-        weight = (1 - share[:, None]) ** POOL_EXPONENT
+        beyond = np.maximum(share - self.usual_missing, 0.0) / max(1 - self.usual_missing, 1e-9)
+        weight = (1 - np.minimum(beyond, 1.0)[:, None]) ** POOL_EXPONENT
         scale = self.scale ** (1 - share[:, None])
         with np.errstate(divide="ignore"):
             shares = np.log(self.class_shares)
@@ -315,10 +327,17 @@ class LogPool(Calibration):
         return found
 
     def _log_posterior(self, log_joint: np.ndarray) -> np.ndarray:
-        return normalized(log_joint)
+        posterior = normalized(log_joint)
+        if not self.doubt:
+            return posterior
+        with np.errstate(divide="ignore"):
+            return np.logaddexp(
+                np.log1p(-self.doubt) + posterior, np.log(self.doubt * self.class_shares)
+            )
 
     def __repr__(self) -> str:
-        return f"LogPool(scale={self.scale:.3g})"
+        numbers = ("scale", "doubt", "usual_missing")
+        return f"LogPool({', '.join(f'{name}={getattr(self, name):.3g}' for name in numbers)})"
 
 
 # ---- learning a map
@@ -412,6 +431,30 @@ def learn_isotonic(
     ]
     thresholds = tuple(fit.X_thresholds_ for fit in fits)
     return Isotonic(class_shares, thresholds, tuple(fit.y_thresholds_ for fit in fits))
+
+
+def learn_doubt(probabilities: np.ndarray, shares: np.ndarray, weight: np.ndarray) -> float:
+    """Return the share of the class shares that is best mixed into probabilities.
+
+    Parameters
+    ----------
+    probabilities, shares : ndarray of shape (n_rows,)
+        The probability of the class of each held-out row, and the share of that class.
+    weight : ndarray of shape (n_rows,)
+        The weight of each row.
+
+    Returns
+    -------
+    float
+        The share of the largest likelihood of these rows and one more, which is predicted surely.
+    """
+
+    def loss(doubt: float) -> float:
+        mixed = np.maximum((1 - doubt) * probabilities + doubt * shares, 1e-300)
+        return float(-(weight @ np.log(mixed)) - np.log1p(-doubt))
+
+    found = float(minimize_scalar(loss, bounds=(0.0, 0.999), method="bounded").x)
+    return found if loss(found) < loss(0.0) else 0.0
 
 
 def learn_scale(

@@ -8,7 +8,7 @@ import pytest
 from scipy.special import logsumexp
 
 from discbayes import KDB, BayesNetClassifier, LevelWeightedCCBN, load, load_dataset
-from discbayes.calibration import LogPool, learn_scale
+from discbayes.calibration import LogPool, learn_doubt, learn_scale
 from discbayes.classifier import choosing
 from discbayes.data import TwoResolutionDiscretizer
 from discbayes.parameters import HierarchicalSmoothing
@@ -52,7 +52,7 @@ def test_the_network_is_that_of_the_chosen_learners(wine, fitted, monkeypatch):
         assert choice in tried or difference.sum() > 0.5 * error
     same = BayesNetClassifier(
         KDB(best.max_parents, score="loo", selective=True),
-        LevelWeightedCCBN(value_penalty=best.value_penalty, cell_penalty=best.cell_penalty),
+        LevelWeightedCCBN(cell_penalty=best.cell_penalty),
         discretizer=TwoResolutionDiscretizer(8),
     ).fit(wine.X, wine.y)
     for one in (clf, fitted):
@@ -78,10 +78,12 @@ def test_posteriors_are_those_of_the_pool(wine, fitted):
     generative = pool.generative.log_joint_of(codes)
     w = (1 - r) ** 8
     pooled = shares + w * (own - shares) + (1 - w) * pool.scale ** (1 - r) * (generative - shares)
-    expected = pooled - logsumexp(pooled, axis=1, keepdims=True)
+    posterior = np.exp(pooled - logsumexp(pooled, axis=1, keepdims=True))
+    expected = np.log((1 - pool.doubt) * posterior + pool.doubt * pool.class_shares)
     assert fitted.predict_log_proba(X) == pytest.approx(expected, abs=1e-10)
-    complete = own[:40] - logsumexp(own[:40], axis=1, keepdims=True)
-    assert fitted.predict_log_proba(wine.X[:40]) == pytest.approx(complete, abs=1e-10)
+    complete = np.exp(own[:40] - logsumexp(own[:40], axis=1, keepdims=True))
+    expected = (1 - pool.doubt) * complete + pool.doubt * pool.class_shares
+    assert fitted.predict_proba(wine.X[:40]) == pytest.approx(expected, abs=1e-10)
     # the prior of generative estimates is smoothed
     assert fitted.predict_proba(X.tail(1))[0] == pytest.approx(pool.class_shares, abs=1e-3)
 
@@ -119,8 +121,7 @@ def odds_of(clf, codes, share):
     """The log odds of each class, both networks pooled by a given share of missing values."""
     pool = clf.calibration_
     both = (clf.network_.log_joint_of(codes), pool.generative.log_joint_of(codes))
-    log_joint = pool.pooled(*both, share)[0]
-    log_posterior = log_joint - logsumexp(log_joint)
+    log_posterior = pool.log_posterior(pool.pooled(*both, share))[0]
     rest = [logsumexp(np.delete(log_posterior, c)) for c in range(log_posterior.size)]
     return log_posterior - rest
 
@@ -195,3 +196,32 @@ def test_the_scale_maximizes_the_likelihood_of_held_out_rows():
 
     assert loss(found) <= min(loss(found * 1.01), loss(found / 1.01))
     assert 0.3 < found < 0.5
+
+
+def test_missing_values_that_are_usual_leave_the_network_its_weight(wine):
+    X = with_missing(wine.X, share=0.2)
+    pool = auto().fit(X, wine.y).calibration_
+    assert pool.usual_missing == pytest.approx(0.2, abs=0.03)
+    rng = np.random.default_rng(0)
+    own, generative = rng.normal(size=(2, 4, 3))
+    share = np.array([0.0, pool.usual_missing, 0.5, 1.0])
+    r = np.maximum(0, share - pool.usual_missing) / (1 - pool.usual_missing)
+    shares = np.log(pool.class_shares)
+    w, tau = ((1 - r) ** 8)[:, None], (pool.scale ** (1 - share))[:, None]
+    expected = shares + w * (own - shares) + (1 - w) * tau * (generative - shares)
+    assert pool.pooled(own, generative, share) == pytest.approx(expected, abs=1e-12)
+
+
+def test_doubt_is_the_best_share_of_the_class_shares():
+    rng = np.random.default_rng(1)
+    weight = rng.integers(1, 3, 200).astype(float)
+    shares = np.where(rng.random(200) < 0.1, 0.1, 0.9)
+    sure = np.where(rng.random(200) < 0.7, 0.999, 1e-6)
+
+    def loss(doubt):
+        return -(weight @ np.log((1 - doubt) * sure + doubt * shares)) - np.log1p(-doubt)
+
+    found = learn_doubt(sure, shares, weight)
+    assert 0 < found < 1
+    assert loss(found) <= min(loss(found * 1.01), loss(found * 0.99)) + 1e-9
+    assert learn_doubt(np.full(200, 0.99), shares, weight) == pytest.approx(0.0, abs=1e-4)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from discbayes.bayesnet import BayesNet
-from discbayes.calibration import LogPool, learn_scale
+from discbayes.calibration import LogPool, learn_doubt, learn_scale
 from discbayes.classifier.calibrating import calibration_weights
 from discbayes.classifier.fitting import (
     FitPlan,
@@ -42,10 +42,9 @@ MAX_ITER = 40  # of the fits that are compared: their order is clear by then
 
 @dataclass(frozen=True)
 class Choice:
-    """What is chosen: the largest number of parents, and the penalties of free parameters."""
+    """What is chosen: the largest number of parents, and the penalty of free parameters."""
 
     max_parents: int
-    value_penalty: float | None = None
     cell_penalty: float | None = None
 
     def of_structure(self, structure: Structure) -> Structure:
@@ -56,10 +55,10 @@ class Choice:
     @property
     def parameters(self) -> LevelWeightedCCBN:
         """The parameter learner."""
-        return LevelWeightedCCBN(value_penalty=self.value_penalty, cell_penalty=self.cell_penalty)
+        return LevelWeightedCCBN(cell_penalty=self.cell_penalty)
 
 
-CHOICES = (Choice(1), Choice(1, 3.0, 10.0), Choice(2, 3.0, 10.0), Choice(2, 0.3, 1.0))
+CHOICES = (Choice(1), Choice(1, 10.0), Choice(2, 10.0), Choice(2, 1.0))
 
 
 def choose_network(
@@ -89,7 +88,7 @@ def choose_network(
         return _with_choice(plan, Choice(1)), None
     with ExitStack() as opened:
         parts = list(_open_folds(plan, rows, encoder, folds, opened))
-        chosen = _best(_candidates(plan), parts)
+        chosen, losses = _best(_candidates(plan), parts)
         pools = plan.calibration is not None and plan.calibration.method == "pool"
         predicted = [part.generative_log_joint(chosen) for part in parts] if pools else []
     plan = _with_choice(plan, chosen)
@@ -98,11 +97,13 @@ def choose_network(
     factors, shares = calibration_weights(plan, folds, encoder.classes_)
     weight = factors[folds.classes] * folds.weight
     scale = learn_scale(np.concatenate(predicted), folds.classes, weight, shares)
-    return plan, lambda generative: LogPool(shares, generative, scale)
+    doubt = learn_doubt(np.exp(-losses), shares[folds.classes], weight)
+    usual = np.mean([part.share_missing for part in parts])
+    return plan, lambda generative: LogPool(shares, generative, scale, doubt, float(usual))
 
 
-def _best(choices: list[Choice], parts: list[_Fold]) -> Choice:
-    """Return the choice of the smallest loss over all folds.
+def _best(choices: list[Choice], parts: list[_Fold]) -> tuple[Choice, np.ndarray]:
+    """Return the choice of the smallest loss over all folds, and the losses of all rows.
 
     A choice that is clearly worse than the best one is not tried on further folds.
     """
@@ -110,21 +111,21 @@ def _best(choices: list[Choice], parts: list[_Fold]) -> Choice:
     for part in parts:
         for choice, found in losses.items():
             found.append(part.losses(choice))
-        totals = {choice: sum(map(np.sum, found)) for choice, found in losses.items()}
+        weight = np.concatenate([each.weight for each in parts[: len(found)]])
+        totals = {choice: weight @ np.concatenate(found) for choice, found in losses.items()}
         best = min(totals, key=totals.__getitem__)
         of_best = np.concatenate(losses[best])
         losses = {
             choice: found
             for choice, found in losses.items()
-            if not _is_clearly_larger(np.concatenate(found), of_best)
+            if not _is_clearly_larger(weight * (np.concatenate(found) - of_best))
         }
-    return best
+    return best, of_best
 
 
-def _is_clearly_larger(losses: np.ndarray, others: np.ndarray) -> bool:
-    """Return whether the sum of losses is larger by more than twice its standard error."""
-    difference = losses - others
-    return bool(difference.sum() > 2.0 * np.sqrt(difference.size) * difference.std() > 0)
+def _is_clearly_larger(differences: np.ndarray) -> bool:
+    """Return whether the sum of differences is above zero by more than two standard errors."""
+    return bool(differences.sum() > 2.0 * np.sqrt(differences.size) * differences.std() > 0)
 
 
 def _with_choice(plan: FitPlan, choice: Choice) -> FitPlan:
@@ -156,12 +157,19 @@ class _Fold:
     context: Context
 
     def losses(self, choice: Choice) -> np.ndarray:
-        """Return the log loss of each held-out row, times its weight."""
+        """Return the log loss of each held-out row."""
         quick = choice.parameters.set_params(max_iter=MAX_ITER)
         network = self._network(quick, choice)
         log_joint = network.log_joint_of(self.codes)
         own = log_joint[np.arange(self.classes.size), self.classes]
-        return np.asarray(self.weight * np.minimum(log_marginal(log_joint) - own, MAX_LOSS))
+        return np.minimum(log_marginal(log_joint) - own, MAX_LOSS)
+
+    @property
+    def share_missing(self) -> float:
+        """The share of missing values in the rows to learn from."""
+        used = self.data.cards > 1
+        n_cells = max(1, self.data.n_samples * int(used.sum()))
+        return float(self.data.n_missing[used].sum() / n_cells)
 
     def _network(self, parameters: Any, choice: Choice) -> BayesNet:
         structure = choice.of_structure(self.structure)

@@ -73,10 +73,11 @@ _PLACE = "cluster"
 _CLOCK = "seconds"  # of a step of the history: not stored, so that equal fits have equal bytes
 _MAX_LOG = 1e100  # sums over features stay finite, also divided by a temperature
 _THRESHOLDS = ("log_odds", "probabilities")
+_POOL = ("scale", "doubt", "usual_missing")
 _CALIBRATIONS = {
     "temperature": ("temperature",),
     "isotonic": _THRESHOLDS,
-    "pool": ("scale", "tables"),
+    "pool": (*_POOL, "tables"),
 }  # and their fields
 _REASONS: dict[type, str] = {  # for errors whose text does not tell
     RecursionError: "it is nested too deeply",
@@ -191,7 +192,8 @@ def _pack_calibration(calibration: Calibration) -> dict[str, Any]:
         return {"kind": "temperature", "class_shares": shares, **own}
     if isinstance(calibration, LogPool):
         tables = _pack_tables(calibration.generative.parameters)
-        own = {"scale": calibration.scale, "tables": tables}
+        own = {name: getattr(calibration, name) for name in _POOL}
+        own["tables"] = tables
         return {"kind": "pool", "class_shares": shares, **own}
     assert isinstance(calibration, Isotonic)
     own = {name: [pack_array(part) for part in getattr(calibration, name)] for name in _THRESHOLDS}
@@ -340,7 +342,7 @@ def _unpack_calibration(value: Any, network: BayesNet) -> Calibration:
         if kind == "pool":
             tables = _unpack_tables(fields["tables"], domain, network.structure)
             generative = replace(network, parameters=tables)
-            return LogPool(shares, generative, float(as_finite(fields["scale"], "scale")))
+            return LogPool(shares, generative, *(float(as_finite(fields[n], n)) for n in _POOL))
         return Isotonic(shares, *(_unpack_thresholds(fields[name], name) for name in _THRESHOLDS))
 
 

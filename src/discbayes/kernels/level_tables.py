@@ -33,13 +33,6 @@ class LevelArrays(NamedTuple):
     seen: np.ndarray  # whether a row is in the line
 
 
-class FreeStarts(NamedTuple):
-    """Where the free cells of each feature start: one for all parents' values, or for each."""
-
-    values: np.ndarray  # the end is the start of the next feature; many have none
-    cells: np.ndarray
-
-
 @helper
 def _spread_weights(weights, first, last, size, out):
     """Write the weights of some levels for a whole line: those of the classes, again and again."""
@@ -65,7 +58,7 @@ def _to_probabilities(log_theta, power, out):
 
 
 @kernel
-def weighted_tables(weights, free, starts, levels, every, n_classes, features, log_theta, own):
+def weighted_tables(weights, free, free_start, levels, every, n_classes, features, log_theta, own):
     """Compute the tables of some features, and ``own``: what leaving a row out adds to them.
 
     Unless ``every`` line is wanted, those that no row reads are left as they are.
@@ -93,11 +86,9 @@ def weighted_tables(weights, free, starts, levels, every, n_classes, features, l
                 weight = line_weights[j - first]
                 _add_level(weight, levels.values[at : at + size], line)
                 _add_level(weight, levels.left_out[at : at + size], own_line)
-            states = levels.state_of[levels.state_start[i] : levels.state_start[i] + card]
-            if starts.values[i] < starts.values[i + 1]:
-                _add_free(free[starts.values[i] :], states, n_classes, line)
-            if starts.cells[i] < starts.cells[i + 1]:
-                at = starts.cells[i] + u * levels.n_states[i] * n_classes
+            if free_start[i] < free_start[i + 1]:
+                states = levels.state_of[levels.state_start[i] : levels.state_start[i] + card]
+                at = free_start[i] + u * levels.n_states[i] * n_classes
                 _add_free(free[at:], states, n_classes, line)
             _normalize(line, card, n_classes, top, total, scratch[:size], power[:size])
 
@@ -162,8 +153,8 @@ def _normalize(line, card, n_classes, top, total, scratch, power):
 
 
 @kernel
-def weight_gradient(log_theta, gradient, own_gradient, starts, levels, n_classes, features, weights,
-                    free):  # fmt: skip
+def weight_gradient(log_theta, gradient, own_gradient, free_start, levels, n_classes, features,
+                    weights, free):  # fmt: skip
     """Compute the gradient of weights and free cells from that of the tables and of ``own``.
 
     A change of one number of a line changes the normalizing sum, too: the gradient of the numbers
@@ -201,11 +192,9 @@ def weight_gradient(log_theta, gradient, own_gradient, starts, levels, n_classes
                 total_line = sums[j - first]
                 for k in range(size):
                     total_line[k] += before[k] * level[k] + own_slope[k] * left_out[k]
-            states = levels.state_of[levels.state_start[i] : levels.state_start[i] + card]
-            if starts.values[i] < starts.values[i + 1]:
-                _add_free_gradient(before, states, n_classes, free[starts.values[i] :])
-            if starts.cells[i] < starts.cells[i + 1]:
-                at = starts.cells[i] + u * levels.n_states[i] * n_classes
+            if free_start[i] < free_start[i + 1]:
+                states = levels.state_of[levels.state_start[i] : levels.state_start[i] + card]
+                at = free_start[i] + u * levels.n_states[i] * n_classes
                 _add_free_gradient(before, states, n_classes, free[at:])
         for j in range(first, levels.first[i + 1]):
             for k in range(0, size, n_classes):

@@ -57,8 +57,8 @@ class LevelWeights:
     ----------
     levels : BackoffLevels
         The levels.
-    free_values, free_cells : bool, default=False
-        Whether states have free parameters, whatever the parents are; and with these.
+    free_cells : bool, default=False
+        Whether states of features and of their parents have free parameters.
     n_jobs : int, optional
         The number of threads.
     seen_only : bool, default=False
@@ -71,7 +71,6 @@ class LevelWeights:
     def __init__(
         self,
         levels: BackoffLevels,
-        free_values: bool = False,
         free_cells: bool = False,
         n_jobs: int | None = None,
         seen_only: bool = False,
@@ -81,8 +80,10 @@ class LevelWeights:
         self.seen_only = seen_only
         self.level_of = levels.level_of
         self.n_shared = int(self.level_of.max(initial=-1)) + 1
-        self.free_starts = self._place_free(free_values, free_cells)
-        self.n_free = int(self.free_starts.cells[-1])
+        self.free_start = self._place_free()
+        if not free_cells:
+            self.free_start = np.zeros_like(self.free_start)
+        self.n_free = int(self.free_start[-1])
         self.sizes = (self.n_prior, self.n_shared, self.level_of.size * (1 + self.n_prior))
         self._ends = np.cumsum(self.sizes).tolist()
         self.size = sum(self.sizes) + self.n_free
@@ -91,20 +92,12 @@ class LevelWeights:
         self._by_class = np.repeat(depends, [len(group) for group in levels.values])[:, None]
         self._parts = _parts(np.diff(self.layout.offsets))
 
-    def _place_free(self, free_values: bool, free_cells: bool) -> kernels.FreeStarts:
-        """Return where free cells start: those of values, whatever the parents, before the others.
-
-        What does not depend on the class has none, and a feature without parents has no use for
-        both.
-        """
+    def _place_free(self) -> np.ndarray:
+        """Return where the free cells of each feature start; without the class there are none."""
         layout = self.layout
         depends = np.array(layout.structure.class_children, np.int64)
-        of_values = depends * layout.n_states * self.n_prior
         lines = np.array([math.prod(shape[:-2]) for shape in layout.shapes], np.int64)
-        alone = np.array([not group for group in layout.structure.parents])
-        of_cells = np.where(alone & free_values, 0, of_values * lines)
-        values = starts_of(of_values * free_values)
-        return kernels.FreeStarts(values, values[-1] + starts_of(of_cells * free_cells))
+        return starts_of(depends * lines * layout.n_states * self.n_prior)
 
     def split(self, free: np.ndarray) -> tuple[np.ndarray, ...]:
         """Return the parameters of classes, shared weights, deviations, and free cells.
@@ -143,7 +136,7 @@ class LevelWeights:
 
         def one(features: tuple[int, int]) -> None:
             kernels.weighted_tables(
-                weights, cells, self.free_starts, self.levels.arrays, every, self.n_prior, features,
+                weights, cells, self.free_start, self.levels.arrays, every, self.n_prior, features,
                 numbers.cells[:size], numbers.cells[size:],
             )  # fmt: skip
 
@@ -164,7 +157,7 @@ class LevelWeights:
 
         def one(features: tuple[int, int]) -> None:
             kernels.weight_gradient(
-                numbers.cells[:size], gradient.cells[:size], own, self.free_starts,
+                numbers.cells[:size], gradient.cells[:size], own, self.free_start,
                 self.levels.arrays, self.n_prior, features, slopes, cells,
             )  # fmt: skip
 
@@ -216,12 +209,9 @@ class LevelWeightedCCBN(BaseEstimator):
     weight_penalty : float, default=10.0
         The strength λ of the penalty λ/2·Σ δ² on the deviations of the weights of features from
         those that all features share. The deviations of classes have three times that penalty.
-    value_penalty : float or None, default=None
-        The strength ρ of the penalty ρ/2·Σ θ² on free parameters of states, one for each state of a
-        feature and class, whatever its parents are. None for no such parameters.
     cell_penalty : float or None, default=None
-        The strength of the penalty on free parameters of cells, one for each state of a feature and
-        of its parents and each class. None for no such parameters.
+        The strength ρ of the penalty ρ/2·Σ θ² on free parameters, one for each state of a feature
+        and of its parents and each class. None for no free parameters.
     bandwidth : float, default=1.5
         The bandwidth of ``HierarchicalSmoothing``.
     max_iter : int, default=150
@@ -245,14 +235,12 @@ class LevelWeightedCCBN(BaseEstimator):
     def __init__(
         self,
         weight_penalty: float = 10.0,
-        value_penalty: float | None = None,
         cell_penalty: float | None = None,
         bandwidth: float = BANDWIDTH,
         max_iter: int = 150,
         tol: float = 1e-5,
     ):
         self.weight_penalty = weight_penalty
-        self.value_penalty = value_penalty
         self.cell_penalty = cell_penalty
         self.bandwidth = bandwidth
         self.max_iter = max_iter
@@ -296,7 +284,6 @@ class LevelWeightedCCBN(BaseEstimator):
         )
         parameterization = LevelWeights(
             levels,
-            self.value_penalty is not None,
             self.cell_penalty is not None,
             context.n_jobs,
             seen_only=not data.n_missing.any(),
@@ -339,15 +326,13 @@ class LevelWeightedCCBN(BaseEstimator):
         n_levels = parameterization.level_of.size
         deviations[:n_levels] = self.weight_penalty
         deviations[n_levels:] = CLASS_FACTOR * self.weight_penalty
-        n_values = int(parameterization.free_starts.values[-1])
-        cells[:n_values] = self.value_penalty
-        cells[n_values:] = self.cell_penalty
+        cells[:] = 0.0 if self.cell_penalty is None else self.cell_penalty
         return _LevelPenalty(1.0, center, strengths=strengths)
 
     def _check(self) -> None:
-        for name in ("weight_penalty", "value_penalty", "cell_penalty", "tol"):
+        for name in ("weight_penalty", "cell_penalty", "tol"):
             value = getattr(self, name)
-            if value is None and name in ("value_penalty", "cell_penalty"):
+            if value is None and name == "cell_penalty":
                 continue
             if not (np.isfinite(value) and value >= 0):
                 raise ValueError(f"{name}={value!r} must be a number that is at least 0")
