@@ -197,6 +197,30 @@ def test_the_gradient_is_the_numerical_one(missing, free, objective):
         assert gradient[k] == pytest.approx(slope, rel=2e-5, abs=1e-8)
 
 
+@pytest.mark.parametrize("free", [False, True])
+def test_configurations_that_do_not_occur_change_nothing(free):
+    data = table(n_rows=30, weighted=True)
+    problem = problem_of(data, STRUCTURE, free)
+    levels = problem.parameterization.levels
+    assert not levels.observed.used.all()
+    some = LevelWeights(levels, free, observed_only=True)
+    scores = LogScores(data, some.configurations, True, leave_one_out=True)
+    quick = Problem(ConditionalLikelihood(), scores, some)
+    point = random_point(quick)
+    whole = some._with_all_cells(point, problem.parameterization)
+    value, gradient = quick.value_and_gradient(point)
+    expected, slopes = problem.value_and_gradient(whole)
+    assert value == pytest.approx(expected, rel=1e-12)
+    n_weights = sum(some.sizes)
+    assert gradient[:n_weights] == pytest.approx(slopes[:n_weights], abs=1e-12)
+    # cells of configurations without a row have no gradient
+    kept = np.flatnonzero(some._with_all_cells(np.ones(some.size), problem.parameterization))
+    assert gradient == pytest.approx(slopes[kept], abs=1e-12)
+    assert np.array_equal(np.delete(slopes, kept), np.zeros(slopes.size - kept.size))
+    tables = [some.tables(point), problem.parameterization.tables(whole)]
+    assert np.array_equal(tables[0].log_theta, tables[1].log_theta)
+
+
 @pytest.mark.parametrize("missing", [0.0, 0.3])
 def test_the_value_without_leaving_out_is_that_of_the_tables(missing):
     data = table(missing=missing)

@@ -8,6 +8,7 @@ the reason.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -67,7 +68,7 @@ _MODEL = (
 # fields that only some classifiers have
 _OPTIONAL = ("calibration", "tallies")
 _OPTIONAL_TABLES = ("prior_offset",)  # of a prior that is not the class shares
-_NAMED = {"structure": (AUTO, *STRUCTURES), "parameters": (AUTO, *PARAMETERS)}
+_NAMED: dict[str, Mapping[str, Any]] = {"structure": STRUCTURES, "parameters": PARAMETERS}
 # where a model was learned is not stored, so that no file names an address to connect to
 _PLACE = "cluster"
 _CLOCK = "seconds"  # of a step of the history: not stored, so that equal fits have equal bytes
@@ -417,7 +418,7 @@ def _unpack_setting(name: str, value: Any) -> Any:
     if name == "domains" and type(value) is dict and set(value) == {"domain"}:
         return unpack_domain(value["domain"], "settings.domains")
     setting = unpack(value, f"settings.{name}")
-    if type(setting) is str and name in _NAMED and setting not in _NAMED[name]:
+    if type(setting) is str and name in _NAMED and setting not in (AUTO, *_NAMED[name]):
         raise ValueError(
             f"settings.{name}: {shown(setting)} is not known to discbayes {__version__}"
         )

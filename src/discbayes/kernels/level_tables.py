@@ -29,8 +29,8 @@ class LevelArrays(NamedTuple):
     state_start: np.ndarray
     state_of: np.ndarray  # the state of each value, to which a free cell belongs
     n_states: np.ndarray
-    line_start: np.ndarray  # the first line of each table among all lines
-    seen: np.ndarray  # whether a row is in the line
+    line_start: np.ndarray  # the first line of each table among those that are computed
+    lines: np.ndarray  # which lines of the whole table they are
 
 
 @helper
@@ -58,11 +58,8 @@ def _to_probabilities(log_theta, power, out):
 
 
 @kernel
-def weighted_tables(weights, free, free_start, levels, every, n_classes, features, log_theta, own):
-    """Compute the tables of some features, and ``own``: what leaving a row out adds to them.
-
-    Unless ``every`` line is wanted, those that no row reads are left as they are.
-    """
+def weighted_tables(weights, free, free_start, levels, n_classes, features, log_theta, own):
+    """Compute the tables of some features, and ``own``: what leaving a row out adds to them."""
     first_feature, last_feature = features
     widest, deepest = _largest(levels, n_classes, features)
     scratch, power = np.empty(widest), np.empty(widest)
@@ -75,14 +72,13 @@ def weighted_tables(weights, free, free_start, levels, every, n_classes, feature
         first = levels.first[i]
         _spread_weights(weights, first, levels.first[i + 1], size, line_weights)
         for u in range(n_lines):
-            if not (every or levels.seen[levels.line_start[i] + u]):
-                continue
+            whole = levels.lines[levels.line_start[i] + u]
             begin = levels.offsets[i] + u * size
             line, own_line = log_theta[begin : begin + size], own[begin : begin + size]
             line[:] = 0.0
             own_line[:] = 0.0
             for j in range(first, levels.first[i + 1]):
-                at = levels.begin[j] + u // levels.rest[j] * size
+                at = levels.begin[j] + whole // levels.rest[j] * size
                 weight = line_weights[j - first]
                 _add_level(weight, levels.values[at : at + size], line)
                 _add_level(weight, levels.left_out[at : at + size], own_line)
@@ -172,6 +168,7 @@ def weight_gradient(log_theta, gradient, own_gradient, free_start, levels, n_cla
         first = levels.first[i]
         sums[:, :size] = 0.0
         for u in range(n_lines):
+            whole = levels.lines[levels.line_start[i] + u]
             begin = levels.offsets[i] + u * size
             slope, own_slope = gradient[begin : begin + size], own_gradient[begin : begin + size]
             if _is_zero(slope):  # no row reads the line
@@ -187,7 +184,7 @@ def weight_gradient(log_theta, gradient, own_gradient, free_start, levels, n_cla
                     k = x * n_classes + c
                     before[k] = slope[k] - before[k] * total[c]
             for j in range(first, levels.first[i + 1]):
-                at = levels.begin[j] + u // levels.rest[j] * size
+                at = levels.begin[j] + whole // levels.rest[j] * size
                 level, left_out = levels.values[at : at + size], levels.left_out[at : at + size]
                 total_line = sums[j - first]
                 for k in range(size):

@@ -26,6 +26,18 @@ def map_to_states(codes, state_start, state_of, n_states, out):
 
 
 @kernel
+def map_to_configurations(states, parent_start, parent_index, stride, start, position, out):
+    """Write the position of the parent configuration of every feature of every complete row."""
+    for i in range(out.shape[0]):
+        own = out[i]
+        for m in range(own.size):
+            configuration = start[i]
+            for k in range(parent_start[i], parent_start[i + 1]):
+                configuration += states[parent_index[k], m] * stride[k]
+            own[m] = position[configuration]
+
+
+@kernel
 def log_sum_states(log_theta, offsets, cards, state_start, state_of, n_states, n_classes, used,
                    state_offsets, out):  # fmt: skip
     """Write the logarithms of the sums over the values of each state, for the features used."""

@@ -15,7 +15,6 @@ without itself. It is the empirical Bayes form of hierarchical Dirichlet smoothi
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -30,6 +29,7 @@ from discbayes.data.rows import Rows
 from discbayes.engine import Context, parallel_map
 from discbayes.kernels.level_tables import LevelArrays
 from discbayes.network import CPTs, Layout, Structure
+from discbayes.parameters.configurations import Configurations
 
 STRENGTHS = (3.0, 10.0, 30.0, 100.0, 300.0)
 BANDWIDTH = 1.5  # intervals, if there are as many as USUAL_INTERVALS
@@ -54,8 +54,8 @@ class BackoffLevels:
         What is added to the values in the class of a row if the row is left out of the counts.
     strengths : list of list of float
         The strength m of each feature and level.
-    seen : ndarray of bool
-        For each line of each table, parents' values that is, whether a row is in it.
+    observed : Configurations
+        The parent configurations that occur.
     """
 
     layout: Layout
@@ -63,7 +63,7 @@ class BackoffLevels:
     values: list[list[np.ndarray]]
     left_out: list[list[np.ndarray]]
     strengths: list[list[float]]
-    seen: np.ndarray
+    observed: Configurations
 
     @property
     def level_of(self) -> np.ndarray:
@@ -71,8 +71,12 @@ class BackoffLevels:
         return np.array([level for group in self.values for level in range(len(group))], np.int64)
 
     @cached_property
-    def arrays(self) -> LevelArrays:
-        """The levels as kernels take them."""
+    def _flat_values(self) -> tuple[np.ndarray, np.ndarray]:
+        """All levels one after the other, and what leaving a row out adds to them."""
+        return _flat(self.values), _flat(self.left_out)
+
+    def arrays(self, configurations: Configurations) -> LevelArrays:
+        """Return the levels as kernels take them, for tables of some parent configurations."""
         layout = self.layout
         levels = [level for group in self.values for level in group]
         lines = [
@@ -81,18 +85,17 @@ class BackoffLevels:
             for level in group
         ]
         return LevelArrays(
-            layout.offsets,
+            configurations.offsets,
             layout.cards,
             starts_of([len(group) for group in self.values]),
             starts_of([level.size for level in levels]),
             np.array(lines, np.int64),
-            _flat(levels),
-            _flat([level for group in self.left_out for level in group]),
+            *self._flat_values,
             layout.state_start,
             layout.state_of,
             layout.n_states.astype(np.int64),
-            starts_of([math.prod(shape[:-2]) for shape in layout.shapes]),
-            self.seen,
+            configurations.start,
+            configurations.numbers,
         )
 
     def tables(self) -> CPTs:
@@ -106,8 +109,8 @@ class BackoffLevels:
         return CPTs(self.layout, self.log_prior, log_theta)
 
 
-def _flat(tables: Sequence[np.ndarray]) -> np.ndarray:
-    return np.concatenate([np.zeros(0), *(table.ravel() for table in tables)])
+def _flat(levels: list[list[np.ndarray]]) -> np.ndarray:
+    return np.concatenate([np.zeros(0), *(level.ravel() for group in levels for level in group)])
 
 
 class HierarchicalSmoothing(BaseEstimator):
@@ -221,7 +224,9 @@ class HierarchicalSmoothing(BaseEstimator):
             return self._chain(_level_counts(families, counts, i, pooled), spread, left_out, pooled)
 
         chains = parallel_map(one, range(structure.n_features), n_jobs, work=50.0 * layout.size)
-        tables = [families.table(i) > 0 for i in range(structure.n_features)]
+        observed = [
+            (families.table(i) > 0).any(axis=(-2, -1)).ravel() for i in range(structure.n_features)
+        ]
         shares = counts.class_count + 1.0 / data.n_classes
         return BackoffLevels(
             layout,
@@ -229,9 +234,7 @@ class HierarchicalSmoothing(BaseEstimator):
             [chain.values for chain in chains],
             [chain.left_out for chain in chains],
             [chain.strengths for chain in chains],
-            np.concatenate(
-                [np.zeros(0, bool), *(table.any(axis=(-2, -1)).ravel() for table in tables)]
-            ),
+            Configurations.some_of(layout, np.concatenate([np.zeros(0, bool), *observed])),
         )
 
     def _check(self) -> None:

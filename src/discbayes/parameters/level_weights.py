@@ -14,7 +14,6 @@ levels without themselves (leave-one-out), since the counts that they are in fla
 
 from __future__ import annotations
 
-import math
 import warnings
 from dataclasses import dataclass, field
 from functools import partial
@@ -31,9 +30,11 @@ from discbayes.counts import Counts
 from discbayes.data.rows import Rows
 from discbayes.engine import Context, parallel_map
 from discbayes.kernels import level_tables as kernels
+from discbayes.kernels.quasi_newton import dot
 from discbayes.network import CPTs, Structure
 from discbayes.objectives import ConditionalLikelihood
 from discbayes.optim import Outcome, lbfgs, until_interrupted
+from discbayes.parameters.configurations import Configurations
 from discbayes.parameters.hierarchical import (
     BANDWIDTH,
     BackoffLevels,
@@ -61,8 +62,9 @@ class LevelWeights:
         Whether states of features and of their parents have free parameters.
     n_jobs : int, optional
         The number of threads.
-    seen_only : bool, default=False
-        Whether lines of tables that no row reads need no values while the weights are learned.
+    observed_only : bool, default=False
+        Whether tables have those parent configurations only that occur, while the weights are
+        learned; the others have no free cells.
     """
 
     normalized, repeats = True, 1.0
@@ -73,11 +75,14 @@ class LevelWeights:
         levels: BackoffLevels,
         free_cells: bool = False,
         n_jobs: int | None = None,
-        seen_only: bool = False,
+        observed_only: bool = False,
     ):
         self.layout, self.n_prior = levels.layout, levels.layout.n_classes
         self.levels, self.n_jobs = levels, n_jobs
-        self.seen_only = seen_only
+        self.configurations = (
+            levels.observed if observed_only else Configurations.all_of(levels.layout)
+        )
+        self._arrays = levels.arrays(self.configurations)
         self.level_of = levels.level_of
         self.n_shared = int(self.level_of.max(initial=-1)) + 1
         self.free_start = self._place_free()
@@ -90,14 +95,13 @@ class LevelWeights:
         # the columns of what does not depend on the class stay equal
         depends = np.array(self.layout.structure.class_children, bool)
         self._by_class = np.repeat(depends, [len(group) for group in levels.values])[:, None]
-        self._parts = _parts(np.diff(self.layout.offsets))
+        self._parts = _parts(np.diff(self.configurations.offsets))
 
     def _place_free(self) -> np.ndarray:
         """Return where the free cells of each feature start; without the class there are none."""
-        layout = self.layout
-        depends = np.array(layout.structure.class_children, np.int64)
-        lines = np.array([math.prod(shape[:-2]) for shape in layout.shapes], np.int64)
-        return starts_of(depends * lines * layout.n_states * self.n_prior)
+        depends = np.array(self.layout.structure.class_children, np.int64)
+        n_used = np.diff(self.configurations.start)
+        return starts_of(depends * n_used * self.layout.n_states * self.n_prior)
 
     def split(self, free: np.ndarray) -> tuple[np.ndarray, ...]:
         """Return the parameters of classes, shared weights, deviations, and free cells.
@@ -125,22 +129,18 @@ class LevelWeights:
         return np.asarray(of_levels[:, None] + self._by_class * of_classes)
 
     def numbers(self, free: np.ndarray) -> Numbers:
-        """Return log P(c), not normalized, and log θ; then what leaving a row out adds to it.
-
-        With ``seen_only``, lines that no row reads are zeros.
-        """
+        """Return log P(c), not normalized, and log θ; then what leaving a row out adds to it."""
         weights, cells = self.weights(free), self.split(free)[3]
-        size = self.layout.size
-        numbers = Numbers(free[: self.n_prior].copy(), np.zeros(2 * size))
-        every = not self.seen_only
+        size = self.configurations.size
+        numbers = Numbers(free[: self.n_prior].copy(), np.empty(2 * size))
 
         def one(features: tuple[int, int]) -> None:
             kernels.weighted_tables(
-                weights, cells, self.free_start, self.levels.arrays, every, self.n_prior, features,
+                weights, cells, self.free_start, self._arrays, self.n_prior, features,
                 numbers.cells[:size], numbers.cells[size:],
             )  # fmt: skip
 
-        parallel_map(one, self._parts, self.n_jobs, work=CELL_WORK * self.layout.size)
+        parallel_map(one, self._parts, self.n_jobs, work=CELL_WORK * size)
         return numbers
 
     def pull_back(self, free: np.ndarray, numbers: Numbers, gradient: Numbers) -> np.ndarray:
@@ -148,7 +148,7 @@ class LevelWeights:
         back = np.zeros(self.size)
         prior, shared, deviations, cells = self.split(back)
         prior[:] = gradient.prior
-        size = self.layout.size
+        size = self.configurations.size
         own = gradient.cells[size:]
         if not own.size:  # of rows that are not left out
             own = np.zeros(size)
@@ -158,10 +158,10 @@ class LevelWeights:
         def one(features: tuple[int, int]) -> None:
             kernels.weight_gradient(
                 numbers.cells[:size], gradient.cells[:size], own, self.free_start,
-                self.levels.arrays, self.n_prior, features, slopes, cells,
+                self._arrays, self.n_prior, features, slopes, cells,
             )  # fmt: skip
 
-        parallel_map(one, self._parts, self.n_jobs, work=CELL_WORK * self.layout.size)
+        parallel_map(one, self._parts, self.n_jobs, work=CELL_WORK * size)
         n_levels = self.level_of.size
         deviations[:n_levels] = slopes.sum(axis=1)
         deviations[n_levels:] = (self._by_class * slopes).ravel()
@@ -169,12 +169,24 @@ class LevelWeights:
         return back
 
     def tables(self, free: np.ndarray) -> CPTs:
-        """Return the tables of the parameters."""
-        seen_only, self.seen_only = self.seen_only, False
-        prior, cells = self.numbers(free)
-        self.seen_only = seen_only
+        """Return the tables of the parameters, with all parent configurations."""
+        whole = LevelWeights(self.levels, bool(self.n_free), self.n_jobs)
+        prior, cells = whole.numbers(self._with_all_cells(free, whole))
         log_prior = prior - np.logaddexp.reduce(prior)
         return CPTs(self.layout, log_prior, cells[: self.layout.size].copy())
+
+    def _with_all_cells(self, free: np.ndarray, whole: LevelWeights) -> np.ndarray:
+        """Return the parameters with free cells, of zero, where a configuration does not occur."""
+        *others, cells = self.split(free)
+        filled = np.zeros(whole.n_free)
+        used, start = self.configurations.used, self.configurations.whole_start
+        for i in np.flatnonzero(np.diff(whole.free_start)):
+            to = filled[whole.free_start[i] : whole.free_start[i + 1]]
+            of_feature = cells[self.free_start[i] : self.free_start[i + 1]]
+            to.reshape(start[i + 1] - start[i], -1)[used[start[i] : start[i + 1]]] = (
+                of_feature.reshape(-1, self.layout.n_states[i] * self.n_prior)
+            )
+        return np.concatenate([*others, filled])
 
 
 def _parts(sizes: np.ndarray) -> list[tuple[int, int]]:
@@ -195,7 +207,7 @@ class _LevelPenalty(Penalty):
         """Return the penalty and its gradient."""
         away = free - self.center
         slope = self.strengths * away
-        return 0.5 * float(slope @ away), slope
+        return 0.5 * float(dot(slope, away)), slope
 
 
 class LevelWeightedCCBN(BaseEstimator):
@@ -286,13 +298,16 @@ class LevelWeightedCCBN(BaseEstimator):
             levels,
             self.cell_penalty is not None,
             context.n_jobs,
-            seen_only=not data.n_missing.any(),
+            observed_only=not data.n_missing.any(),
         )
         outcome = self._maximize(parameterization, data, context)
         return parameterization.tables(outcome.point)
 
     def _maximize(self, parameterization: LevelWeights, data: Rows, context: Context) -> Outcome:
-        scores = LogScores(data, parameterization.layout, True, context.n_jobs, leave_one_out=True)
+        layout = (
+            parameterization.layout if data.n_missing.any() else parameterization.configurations
+        )
+        scores = LogScores(data, layout, True, context.n_jobs, leave_one_out=True)
         start = parameterization.start()
         problem = Problem(
             ConditionalLikelihood(),

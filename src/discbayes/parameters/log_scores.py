@@ -79,7 +79,9 @@ class _Totals(NamedTuple):
     n_pairs: float
 
 
-def _prepare(data: Encoded, layout: Layout, normalized: bool, leave_one_out: bool) -> BlockScores:
+def _prepare(
+    data: Encoded, layout: Layout, normalized: bool, leave_one_out: bool = False
+) -> BlockScores:
     return BlockScores(distinct_rows(data), layout, normalized, leave_one_out)
 
 
