@@ -199,7 +199,7 @@ def test_the_gradient_is_the_numerical_one(missing, free, objective):
 
 @pytest.mark.parametrize("free", [False, True])
 def test_configurations_that_do_not_occur_change_nothing(free):
-    data = table(n_rows=30, weighted=True)
+    data = table(n_rows=15, weighted=True)
     problem = problem_of(data, STRUCTURE, free)
     levels = problem.parameterization.levels
     assert not levels.observed.used.all()
