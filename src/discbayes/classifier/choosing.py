@@ -2,8 +2,11 @@
 
 The folds are those of calibration. In each of them the columns are discretized and the parents of
 each feature are found once, in the order in which they help: a network of fewer parents takes the
-first ones. Choices are compared by the log loss of the held-out rows, whose predictions by the
-generative estimates of the best one also determine the scale of a log pool with these.
+first ones. Choices are compared by the log loss of the held-out rows: first those of one parent
+more or less, as long as that helps, then smaller penalties of free parameters. If rows to learn
+from have missing values, it is tried first whether they are better marginalized or a value of their
+own. Predictions of held-out rows by the generative estimates of the best choice determine the scale
+of a log pool with these.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +23,7 @@ from discbayes.bayesnet import BayesNet
 from discbayes.calibration import LogPool, learn_doubt, learn_scale
 from discbayes.classifier.calibrating import calibration_weights
 from discbayes.classifier.fitting import (
+    MAX_PARENTS,
     FitPlan,
     learn_structure,
     make_network,
@@ -32,12 +36,16 @@ from discbayes.data.folds import FoldAssignment
 from discbayes.data.rows import Rows
 from discbayes.engine import Context, Interrupts, Progress
 from discbayes.inference import log_marginal
-from discbayes.network import Structure
+from discbayes.network import CPTs, Structure
 from discbayes.parameters import HierarchicalSmoothing, LevelWeightedCCBN
-from discbayes.search import KDB
+from discbayes.parameters.level_weights import PreparedLevels
+from discbayes.search import KDB, NaiveBayes
 
 MAX_LOSS = 20.0  # nats: one row must not decide
-MAX_ITER = 40  # of the fits that are compared: their order is clear by then
+# of the fits that are compared: their order is clear by then
+MAX_ITER = 60
+TOLERANCE = 1e-5
+PENALTIES = (10.0, 3.0, 1.0, 0.3, 0.1)  # of free parameters
 
 
 @dataclass(frozen=True)
@@ -58,7 +66,8 @@ class Choice:
         return LevelWeightedCCBN(cell_penalty=self.cell_penalty)
 
 
-CHOICES = (Choice(1), Choice(1, 10.0), Choice(2, 10.0), Choice(2, 1.0))
+FIRST = Choice(1)
+EVERY_PARENT = np.iinfo(np.int64).max  # of a structure that is given
 
 
 def choose_network(
@@ -85,11 +94,12 @@ def choose_network(
         Makes the log pool of the generative network of all rows.
     """
     if folds is None:
-        return _with_choice(plan, Choice(1)), None
+        return _with_choice(plan, FIRST), None
     with ExitStack() as opened:
-        parts = list(_open_folds(plan, rows, encoder, folds, opened))
-        chosen, losses = _best(_candidates(plan), parts)
+        comparison = Comparison(list(_open_folds(plan, rows, encoder, folds, opened)))
+        chosen = comparison.choose(plan.chooses_structure)
         pools = plan.calibration is not None and plan.calibration.method == "pool"
+        parts = comparison.parts
         predicted = [part.generative_log_joint(chosen) for part in parts] if pools else []
     plan = _with_choice(plan, chosen)
     if not pools:
@@ -97,50 +107,89 @@ def choose_network(
     factors, shares = calibration_weights(plan, folds, encoder.classes_)
     weight = factors[folds.classes] * folds.weight
     scale = learn_scale(np.concatenate(predicted), folds.classes, weight, shares)
-    doubt = learn_doubt(np.exp(-losses), shares[folds.classes], weight)
+    probabilities = np.exp(-comparison.losses(chosen))
+    doubt = learn_doubt(probabilities, shares[folds.classes], weight)
     usual = np.mean([part.share_missing for part in parts])
     return plan, lambda generative: LogPool(shares, generative, scale, doubt, float(usual))
 
 
-def _best(choices: list[Choice], parts: list[_Fold]) -> tuple[Choice, np.ndarray]:
-    """Return the choice of the smallest loss over all folds, and the losses of all rows.
+class Comparison:
+    """Choices that are compared on the held-out rows of some folds.
 
-    A choice that is clearly worse than the best one is not tried on further folds.
+    Parameters
+    ----------
+    parts : list of _Fold
+        The folds.
     """
-    losses: dict[Choice, list[np.ndarray]] = {choice: [] for choice in choices}
-    for part in parts:
-        for choice, found in losses.items():
-            found.append(part.losses(choice))
-        weight = np.concatenate([each.weight for each in parts[: len(found)]])
-        totals = {choice: weight @ np.concatenate(found) for choice, found in losses.items()}
-        best = min(totals, key=totals.__getitem__)
-        of_best = np.concatenate(losses[best])
-        losses = {
-            choice: found
-            for choice, found in losses.items()
-            if not _is_clearly_larger(weight * (np.concatenate(found) - of_best))
-        }
-    return best, of_best
 
+    def __init__(self, parts: list[_Fold]):
+        self.parts = parts
+        self._losses: dict[Choice, list[np.ndarray]] = {}
 
-def _is_clearly_larger(differences: np.ndarray) -> bool:
-    """Return whether the sum of differences is above zero by more than two standard errors."""
-    return bool(differences.sum() > 2.0 * np.sqrt(differences.size) * differences.std() > 0)
+    def choose(self, chooses_structure: bool) -> Choice:
+        """Return the best choice: of the number of parents, and of free parameters."""
+        if not chooses_structure:
+            return self._with_penalty(Choice(EVERY_PARENT))
+        best = self._with_more_parents(FIRST)
+        if best == FIRST:
+            best = self._better(Choice(0), best)
+        best = self._with_penalty(best)
+        # free parameters may make something of parents that are no use without them
+        more = self._with_more_parents(best)
+        return best if more == best else self._with_penalty(more)
+
+    def _with_more_parents(self, best: Choice) -> Choice:
+        """Return the best of choices with more and more parents, as long as they help."""
+        while best.max_parents < MAX_PARENTS:
+            other = replace(best, max_parents=best.max_parents + 1)
+            if self._better(other, best) == best:
+                break
+            best = other
+        return best
+
+    def _with_penalty(self, best: Choice) -> Choice:
+        """Return the best of choices with smaller and smaller penalties, as long as they help."""
+        for penalty in PENALTIES:
+            if best.cell_penalty is not None and penalty >= best.cell_penalty:
+                continue
+            other = replace(best, cell_penalty=penalty)
+            if self._better(other, best) == best:
+                break
+            best = other
+        return best
+
+    def losses(self, choice: Choice) -> np.ndarray:
+        """Return the losses of the held-out rows of all folds."""
+        return np.concatenate([self._of_fold(choice, fold) for fold in range(len(self.parts))])
+
+    def _of_fold(self, choice: Choice, fold: int) -> np.ndarray:
+        found = self._losses.setdefault(choice, [])
+        while len(found) <= fold:
+            found.append(self.parts[len(found)].losses(choice))
+        return found[fold]
+
+    def _better(self, other: Choice, best: Choice) -> Choice:
+        """Return the choice of the smaller loss over all folds.
+
+        If that is clear after some of them, it is not tried on the others.
+        """
+        differences = np.zeros(0)
+        for fold, part in enumerate(self.parts):
+            difference = self._of_fold(other, fold) - self._of_fold(best, fold)
+            differences = np.concatenate([differences, part.weight * difference])
+            error = np.sqrt(differences.size) * differences.std()
+            if abs(differences.sum()) > 2.0 * error > 0:
+                break
+        return other if differences.sum() < 0 else best
 
 
 def _with_choice(plan: FitPlan, choice: Choice) -> FitPlan:
     structure = plan.structure
     if isinstance(structure, KDB) and plan.chooses_structure:
         structure = KDB(choice.max_parents, score="loo", selective=True)
+        if not choice.max_parents:
+            structure = NaiveBayes()
     return replace(plan, structure=structure, parameters=choice.parameters)
-
-
-def _candidates(plan: FitPlan) -> list[Choice]:
-    """Return what is compared; a structure that is given keeps its parents."""
-    if plan.chooses_structure:
-        return list(CHOICES)
-    every = np.iinfo(np.int64).max
-    return list(dict.fromkeys(replace(choice, max_parents=every) for choice in CHOICES))
 
 
 @dataclass
@@ -155,12 +204,17 @@ class _Fold:
     classes: np.ndarray
     weight: np.ndarray
     context: Context
+    _kept: dict[int, PreparedLevels] = field(default_factory=dict)
+    _latest: dict[int, np.ndarray] = field(default_factory=dict)
 
     def losses(self, choice: Choice) -> np.ndarray:
         """Return the log loss of each held-out row."""
-        quick = choice.parameters.set_params(max_iter=MAX_ITER)
-        network = self._network(quick, choice)
-        log_joint = network.log_joint_of(self.codes)
+        quick = choice.parameters.set_params(max_iter=MAX_ITER, tol=TOLERANCE)
+        prepared = self._prepared(choice.max_parents)
+        start = self._latest.get(choice.max_parents)
+        weights, outcome = quick.maximize(prepared, self.context, start)
+        self._latest[choice.max_parents] = outcome.point
+        log_joint = self._log_joint(quick, weights.tables(outcome.point))
         own = log_joint[np.arange(self.classes.size), self.classes]
         return np.minimum(log_marginal(log_joint) - own, MAX_LOSS)
 
@@ -171,17 +225,24 @@ class _Fold:
         n_cells = max(1, self.data.n_samples * int(used.sum()))
         return float(self.data.n_missing[used].sum() / n_cells)
 
-    def _network(self, parameters: Any, choice: Choice) -> BayesNet:
-        structure = choice.of_structure(self.structure)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # the fit on all rows warns
-            tables = parameters.learn(self.data, self.counts, structure, self.context)
-        plan = replace(self.plan, parameters=parameters)
-        return make_network(plan, self.data.domain, tables, self.counts.class_count)
-
     def generative_log_joint(self, choice: Choice) -> np.ndarray:
         """Return the log-joint of the held-out rows under the generative estimates."""
-        return self._network(HierarchicalSmoothing(), choice).log_joint_of(self.codes)
+        tables = self._prepared(choice.max_parents).levels.tables()
+        return self._log_joint(HierarchicalSmoothing(), tables)
+
+    def _prepared(self, max_parents: int) -> PreparedLevels:
+        """Return the levels of a number of parents, and the rows for fits of their weights."""
+        if max_parents not in self._kept:
+            structure = Choice(max_parents).of_structure(self.structure)
+            self._kept[max_parents] = LevelWeightedCCBN().prepare(
+                self.data, self.counts, structure, self.context.n_jobs
+            )
+        return self._kept[max_parents]
+
+    def _log_joint(self, parameters: Any, tables: CPTs) -> np.ndarray:
+        plan = replace(self.plan, parameters=parameters)
+        network = make_network(plan, self.data.domain, tables, self.counts.class_count)
+        return network.log_joint_of(self.codes)
 
 
 def _open_folds(

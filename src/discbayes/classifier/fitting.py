@@ -39,7 +39,7 @@ from discbayes.search.constraints import read_structure
 from discbayes.search.table_sizes import warn_of_sparse_columns
 
 MAX_KEPT_CELLS = 1_000_000  # of the sufficient statistics that fit keeps: 8 MB
-MAX_PARENTS = 2  # of a structure that is chosen
+MAX_PARENTS = 3  # of a structure that is chosen
 N_STATES = 8  # of a numeric column, as its children see it
 _AUTO_CALIBRATIONS = {AUTO: "pool", HYBRID: "temperature"}
 COLUMN_ATTRIBUTES = ("n_features_in_", "feature_names_in_")

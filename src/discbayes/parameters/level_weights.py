@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import count as count_up
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -210,6 +211,17 @@ class _LevelPenalty(Penalty):
         return 0.5 * float(dot(slope, away)), slope
 
 
+class PreparedLevels(NamedTuple):
+    """Levels, and the rows of a fit of their weights.
+
+    With ``observed_only`` they have those parent configurations only that occur.
+    """
+
+    levels: BackoffLevels
+    scores: LogScores
+    observed_only: bool
+
+
 class LevelWeightedCCBN(BaseEstimator):
     """Normalized tables of weighted back-off levels that maximize Σ log P(y | x).
 
@@ -290,31 +302,103 @@ class LevelWeightedCCBN(BaseEstimator):
         >>> tables.is_normalized
         True
         """
-        self._check()
-        levels = HierarchicalSmoothing(bandwidth=self.bandwidth).levels(
-            data, counts, structure, context.n_jobs
-        )
-        parameterization = LevelWeights(
-            levels,
-            self.cell_penalty is not None,
-            context.n_jobs,
-            observed_only=not data.n_missing.any(),
-        )
-        outcome = self._maximize(parameterization, data, context)
-        return parameterization.tables(outcome.point)
+        prepared = self.prepare(data, counts, structure, context.n_jobs)
+        weights, outcome = self.maximize(prepared, context)
+        if not outcome.converged:
+            warnings.warn(
+                f"the objective was still rising after max_iter={self.max_iter} iterations: raise"
+                " max_iter, raise tol, or raise the penalties",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return weights.tables(outcome.point)
 
-    def _maximize(self, parameterization: LevelWeights, data: Rows, context: Context) -> Outcome:
-        layout = (
-            parameterization.layout if data.n_missing.any() else parameterization.configurations
+    def prepare(
+        self, data: Rows, counts: Counts, structure: Structure, n_jobs: int | None = None
+    ) -> PreparedLevels:
+        """Learn the levels, and prepare the rows, for fits that differ in their penalties.
+
+        Parameters
+        ----------
+        data : Rows
+            The rows.
+        counts : Counts
+            Counts of the class and of each feature.
+        structure : Structure
+            The structure.
+        n_jobs : int, optional
+            The number of threads.
+
+        Returns
+        -------
+        PreparedLevels
+            The levels, and the rows.
+
+        Examples
+        --------
+        >>> from discbayes import LevelWeightedCCBN
+        >>> from discbayes.counts import count
+        >>> from discbayes.data import FrameEncoder
+        >>> from discbayes.network import Structure
+        >>> data = FrameEncoder().fit_transform([["red"], ["blue"], ["red"]], [1, 0, 1])
+        >>> LevelWeightedCCBN().prepare(data, count(data), Structure.naive(1)).observed_only
+        True
+        """
+        self._check()
+        smoothing = HierarchicalSmoothing(bandwidth=self.bandwidth)
+        levels = smoothing.levels(data, counts, structure, n_jobs)
+        observed_only = not data.n_missing.any()
+        layout = levels.observed if observed_only else levels.layout
+        scores = LogScores(data, layout, True, n_jobs, leave_one_out=True)
+        return PreparedLevels(levels, scores, observed_only)
+
+    def maximize(
+        self, prepared: PreparedLevels, context: Context, start: np.ndarray | None = None
+    ) -> tuple[LevelWeights, Outcome]:
+        """Maximize the conditional likelihood of prepared rows.
+
+        Parameters
+        ----------
+        prepared : PreparedLevels
+            The levels, and the rows.
+        context : Context
+            Threads, and where iterations are recorded.
+        start : ndarray, optional
+            The parameters of another fit of the same levels, to begin with.
+
+        Returns
+        -------
+        weights : LevelWeights
+            The parameterization.
+        outcome : Outcome
+            The parameters that were found.
+
+        Examples
+        --------
+        >>> from discbayes import LevelWeightedCCBN
+        >>> from discbayes.counts import count
+        >>> from discbayes.data import FrameEncoder
+        >>> from discbayes.engine import Context
+        >>> from discbayes.network import Structure
+        >>> data = FrameEncoder().fit_transform([["red"], ["blue"], ["red"]], [1, 0, 1])
+        >>> learner = LevelWeightedCCBN()
+        >>> prepared = learner.prepare(data, count(data), Structure.naive(1))
+        >>> learner.maximize(prepared, Context())[1].converged
+        True
+        """
+        parameterization = LevelWeights(
+            prepared.levels, self.cell_penalty is not None, context.n_jobs, prepared.observed_only
         )
-        scores = LogScores(data, layout, True, context.n_jobs, leave_one_out=True)
-        start = parameterization.start()
+        center = parameterization.start()
+        begin = center.copy()
+        if start is not None:
+            begin[: start.size] = start[: begin.size]
         problem = Problem(
             ConditionalLikelihood(),
-            scores,
+            prepared.scores,
             parameterization,
             context.n_jobs,
-            self._penalty(parameterization, start),
+            self._penalty(parameterization, center),
         )
         iterations = count_up(1)
 
@@ -322,16 +406,8 @@ class LevelWeightedCCBN(BaseEstimator):
             score = -loss * problem.total_weight
             context.record(most=self.max_iter, iteration=next(iterations), score=score)
 
-        minimize = partial(lbfgs, problem.loss, start, self.max_iter, self.tol)
-        outcome = until_interrupted(minimize, record, context.interrupts)
-        if not outcome.converged:
-            warnings.warn(
-                f"the objective was still rising after max_iter={self.max_iter} iterations: raise"
-                " max_iter, raise tol, or raise the penalties",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-        return outcome
+        minimize = partial(lbfgs, problem.loss, begin, self.max_iter, self.tol)
+        return parameterization, until_interrupted(minimize, record, context.interrupts)
 
     def _penalty(self, parameterization: LevelWeights, center: np.ndarray) -> _LevelPenalty:
         strengths = np.empty(parameterization.size)
