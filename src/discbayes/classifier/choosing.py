@@ -45,6 +45,7 @@ MAX_LOSS = 20.0  # nats: one row must not decide
 # of the fits that are compared: their order is clear by then
 MAX_ITER = 60
 TOLERANCE = 1e-5
+MIN_GAIN = 0.5  # standard errors, for more parameters
 PENALTIES = (10.0, 3.0, 1.0, 0.3, 0.1)  # of free parameters
 
 
@@ -131,8 +132,8 @@ class Comparison:
         if not chooses_structure:
             return self._with_penalty(Choice(EVERY_PARENT))
         best = self._with_more_parents(FIRST)
-        if best == FIRST:
-            best = self._better(Choice(0), best)
+        if best == FIRST and self._gain(Choice(0), best)[0] > 0:
+            best = Choice(0)
         best = self._with_penalty(best)
         # free parameters may make something of parents that are no use without them
         more = self._with_more_parents(best)
@@ -142,7 +143,7 @@ class Comparison:
         """Return the best of choices with more and more parents, as long as they help."""
         while best.max_parents < MAX_PARENTS:
             other = replace(best, max_parents=best.max_parents + 1)
-            if self._better(other, best) == best:
+            if not self._helps(other, best):
                 break
             best = other
         return best
@@ -153,7 +154,7 @@ class Comparison:
             if best.cell_penalty is not None and penalty >= best.cell_penalty:
                 continue
             other = replace(best, cell_penalty=penalty)
-            if self._better(other, best) == best:
+            if not self._helps(other, best):
                 break
             best = other
         return best
@@ -168,19 +169,24 @@ class Comparison:
             found.append(self.parts[len(found)].losses(choice))
         return found[fold]
 
-    def _better(self, other: Choice, best: Choice) -> Choice:
-        """Return the choice of the smaller loss over all folds.
+    def _helps(self, other: Choice, best: Choice) -> bool:
+        """Return whether a choice of more parameters has a smaller loss, beyond chance."""
+        gain, error = self._gain(other, best)
+        return gain > MIN_GAIN * error
 
-        If that is clear after some of them, it is not tried on the others.
+    def _gain(self, other: Choice, best: Choice) -> tuple[float, float]:
+        """Return by how much a choice lowers the loss over all folds, and the standard error.
+
+        If it is clear after some folds which choice is better, they are not compared on the others.
         """
-        differences = np.zeros(0)
+        gains = np.zeros(0)
         for fold, part in enumerate(self.parts):
-            difference = self._of_fold(other, fold) - self._of_fold(best, fold)
-            differences = np.concatenate([differences, part.weight * difference])
-            error = np.sqrt(differences.size) * differences.std()
-            if abs(differences.sum()) > 2.0 * error > 0:
+            gain = self._of_fold(best, fold) - self._of_fold(other, fold)
+            gains = np.concatenate([gains, part.weight * gain])
+            error = float(np.sqrt(gains.size) * gains.std())
+            if abs(gains.sum()) > 2.0 * error > 0:
                 break
-        return other if differences.sum() < 0 else best
+        return float(gains.sum()), error
 
 
 def _with_choice(plan: FitPlan, choice: Choice) -> FitPlan:

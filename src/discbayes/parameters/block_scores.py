@@ -259,21 +259,25 @@ class BlockScores:
     ) -> Numbers:
         """Return the gradient with respect to the tables, from the sums of ``pull_back``."""
         values, own_total, own_values = self._split(gradient)
-        cells = self._completed(gradient.prior, values)
+        n_cells = self._padded.size
+        cells = np.zeros(2 * n_cells if self._leave_one_out else n_cells)
+        self._complete(gradient.prior, values, cells[:n_cells])
+        if self._leave_one_out:
+            self._complete(own_total, own_values, cells[n_cells:])
+        if self._inside is not None:
+            cells = cells.reshape(-1, n_cells)[:, self._inside].ravel()
         if self._components is not None and ready.sums is not None:
             residual = values[self._n_cells * self._width :].reshape(-1, self._width)
-            self._components.add_expected_counts(ready.sums, residual, cells, n_jobs)
-        if self._leave_one_out:
-            cells = np.concatenate([cells, self._completed(own_total, own_values)])
+            of_tables = cells[: self.layout.size]
+            self._components.add_expected_counts(ready.sums, residual, of_tables, n_jobs)
         return Numbers(gradient.prior, cells)
 
-    def _completed(self, total: np.ndarray, sums: np.ndarray) -> np.ndarray:
-        """Return the gradient of every cell of the tables from that of the differences."""
-        layout, cells = self._padded, np.zeros(self._padded.size)
+    def _complete(self, total: np.ndarray, sums: np.ndarray, cells: np.ndarray) -> None:
+        """Add the gradient of every cell of the tables, from that of the differences."""
+        layout = self._padded
         entries.complete(
             sums, total, layout.offsets, self._usual, layout.n_classes, self._width, cells
         )
-        return cells if self._inside is None else cells[self._inside]
 
     def forward(self, ready: PaddedValues, chunk: slice) -> np.ndarray:
         """Compute the log-joint of the rows of a chunk."""

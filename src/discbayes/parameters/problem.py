@@ -122,8 +122,8 @@ def _value_and_gradient(
     found = parallel_map(
         lambda part: _of_part(scores, objective, ready, part), scores.parts, n_jobs, scores.work
     )
-    value, total = 0.0, scores.blank()
-    for share, gradient in found:
+    value, total = found[0]
+    for share, gradient in found[1:]:
         value += share
         total.add(gradient)
     return _Sum(value, scores.stripped(ready, total, n_jobs))
