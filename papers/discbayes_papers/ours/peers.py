@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from discbayes._lazy_imports import leaf
-from discbayes.evaluation.method_names import DEFAULT_NAME, DEFAULT_RECIPE
 from discbayes.evaluation.result_blocks import Block, Picture, ResultTable, Text
 from discbayes.evaluation.result_store import Store
 from discbayes.evaluation.statistics import friedman, win_draw_loss
@@ -18,8 +17,10 @@ from discbayes_papers.ours.manifest import MISSING, PEERS
 
 OURS = ("NB-LAPLACE", "TAN-LAPLACE", "TAN-E-G", "TAN-E-G+T", "TAN-CR-E-G", "NB-D-R", "TAN-D-R")
 METHODS = (*OURS, *PEERS)
+OLD_DEFAULT = "TAN-E-G+T"
+OLD_NAME = "discbayes, default of 0.1"
 LONG = {
-    DEFAULT_RECIPE: DEFAULT_NAME,
+    OLD_DEFAULT: OLD_NAME,
     "cnb": "CategoricalNB",
     "tree": "decision tree",
     "knn": "k-NN *",
@@ -98,17 +99,17 @@ def _figure(metric: str, value: float) -> str:
 def _against(store: Store, names: Sequence[str]) -> ResultTable:
     """Wins, draws and losses of the default against the others."""
     rows = []
-    for other in (method for method in METHODS if method != DEFAULT_RECIPE):
+    for other in (method for method in METHODS if method != OLD_DEFAULT):
         cells = []
         for metric in TITLES:
-            pair = manifest.figures(store, metric, names, (DEFAULT_RECIPE, other))
+            pair = manifest.figures(store, metric, names, (OLD_DEFAULT, other))
             found = win_draw_loss(
                 pair[:, 0], pair[:, 1], larger_is_better=metric.startswith("accuracy")
             )
             cells.append(f"{found.wins}/{found.draws}/{found.losses} ({found.p:.2g})")
         rows.append([_name(other), *cells])
     return ResultTable(
-        f"{DEFAULT_NAME} against the others: wins/draws/losses (p of the sign test)",
+        f"{OLD_NAME} against the others: wins/draws/losses (p of the sign test)",
         ["", *TITLES.values()],
         rows,
     )

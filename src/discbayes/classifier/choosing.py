@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from discbayes._text import count_of
 from discbayes.bayesnet import BayesNet
 from discbayes.calibration import LogPool, learn_doubt, learn_scale
 from discbayes.classifier.calibrating import calibration_weights
@@ -61,6 +62,14 @@ class Choice:
         parents = tuple(group[: self.max_parents] for group in structure.parents)
         return Structure(parents, structure.class_children)
 
+    def __str__(self) -> str:
+        parents = "all parents"
+        if self.max_parents != EVERY_PARENT:
+            parents = f"at most {count_of(self.max_parents, 'parent')}"
+        if self.cell_penalty is None:
+            return parents
+        return f"{parents}, free parameters with penalty {self.cell_penalty:g}"
+
     @property
     def parameters(self) -> LevelWeightedCCBN:
         """The parameter learner."""
@@ -98,7 +107,22 @@ def choose_network(
         return _with_choice(plan, FIRST), None
     with ExitStack() as opened:
         comparison = Comparison(list(_open_folds(plan, rows, encoder, folds, opened)))
+        of_missing = {}
+        if plan.chooses_missing and any(part.share_missing for part in comparison.parts):
+            plans = {"available": plan, "value": plan.with_missing("value")}
+            as_value = Comparison(list(_open_folds(plans["value"], rows, encoder, folds, opened)))
+            compared = {"available": comparison, "value": as_value}
+            of_missing = {name: one.mean_loss(FIRST) for name, one in compared.items()}
+            missing = min(of_missing, key=of_missing.__getitem__)
+            plan, comparison = plans[missing], compared[missing]
         chosen = comparison.choose(plan.chooses_structure)
+        plan.context.record(
+            chosen=str(chosen),
+            missing=plan.encoder.missing,
+            log_loss=comparison.mean_loss(chosen),
+            compared={f"missing={name!r}": loss for name, loss in of_missing.items()}
+            | comparison.means,
+        )
         pools = plan.calibration is not None and plan.calibration.method == "pool"
         parts = comparison.parts
         predicted = [part.generative_log_joint(chosen) for part in parts] if pools else []
@@ -162,6 +186,17 @@ class Comparison:
     def losses(self, choice: Choice) -> np.ndarray:
         """Return the losses of the held-out rows of all folds."""
         return np.concatenate([self._of_fold(choice, fold) for fold in range(len(self.parts))])
+
+    def mean_loss(self, choice: Choice) -> float:
+        """Return the mean loss of the held-out rows of all folds."""
+        weight = np.concatenate([part.weight for part in self.parts])
+        return float(weight @ self.losses(choice) / weight.sum())
+
+    @property
+    def means(self) -> dict[str, float]:
+        """The mean losses of the choices that were tried on all folds."""
+        tried = [c for c, found in self._losses.items() if len(found) == len(self.parts)]
+        return {str(choice): self.mean_loss(choice) for choice in tried}
 
     def _of_fold(self, choice: Choice, fold: int) -> np.ndarray:
         found = self._losses.setdefault(choice, [])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
@@ -57,7 +58,6 @@ from discbayes.explanations.single_row import one_row
 from discbayes.explanations.wording import class_position
 from discbayes.inference import WithOldLimits, renamed_limits
 from discbayes.network import Structure
-from discbayes.parameters import HYBRID
 from discbayes.streams import BatchRows, LabeledRows, batches_of, bytes_of, is_source
 
 _BATCH_METHODS = (
@@ -75,22 +75,27 @@ class BayesNetClassifier(WithOldLimits, ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    structure : str, learner, Structure or edges, default="tan"
-        The structure learner: "nb" (naive Bayes), "tan" (tree by conditional mutual information),
-        "tan-fcll" and "tan-acll" (trees by approximations of the conditional likelihood), "kdb"
-        (one parent, features ordered by relevance), "ghc" (hill climbing), a learner such as
-        ``KDB(k=2)``, or a known structure: a ``Structure`` or a list of edges ``(parent, child)``.
-    parameters : str or learner, default="hybrid"
-        The parameter learner: "hybrid" (maximizes the conditional likelihood of the classes,
-        regularized towards the generative estimates), "ml" (maximum likelihood, zeros become
-        1e-5), "map" (one virtual observation spread over each table), "cl" (maximizes the
+    structure : str, learner, Structure or edges, default="auto"
+        The structure learner: "auto" (with the parameters "auto", features ordered by relevance
+        with up to three parents each, their number chosen by held-out rows; "tan" with others),
+        "nb" (naive Bayes), "tan" (tree by conditional mutual information), "tan-fcll" and
+        "tan-acll" (trees by approximations of the conditional likelihood), "kdb" (one parent,
+        features ordered by relevance), "ghc" (hill climbing), a learner such as ``KDB(k=2)``, or a
+        known structure: a ``Structure`` or a list of edges ``(parent, child)``.
+    parameters : str or learner, default="auto"
+        The parameter learner: "auto" (``LevelWeightedCCBN``, weights of back-off levels that
+        maximize the conditional likelihood, with free parameters if held-out rows speak for them),
+        "hierarchy" (``HierarchicalSmoothing``, its generative estimates), "levels"
+        (``LevelWeightedCCBN`` without a choice), "hybrid" (maximizes the conditional likelihood of
+        the classes, regularized towards the generative estimates), "ml" (maximum likelihood, zeros
+        become 1e-5), "map" (one virtual observation spread over each table), "cl" (maximizes the
         conditional likelihood alone), "ccbn-d", "ccbn-e" and "ccbn-w" (maximize it over
-        unconstrained parameters, normalized tables, or weights on generative ones), "mm"
-        (maximizes a soft margin), "dfe" (discriminative frequency estimates), "bn-svm" and
-        "ml-bn-svm" (support vector margins), or a learner such as
-        ``MaximumAPosteriori("dirichlet", 0.5)``.
-    discretizer : str, None or transformer, default="mdlp"
-        How numeric columns are discretized, on the training rows only: "mdlp", "equal-frequency",
+        unconstrained parameters, normalized tables, or weights on generative ones), "mm" (maximizes
+        a soft margin), "dfe" (discriminative frequency estimates), "bn-svm" and "ml-bn-svm"
+        (support vector margins), or a learner such as ``MaximumAPosteriori("dirichlet", 0.5)``.
+    discretizer : str, None or transformer, default="auto"
+        How numeric columns are discretized, on the training rows only: "auto" (two resolutions for
+        parameters "auto", "levels" and "hierarchy", else "mdlp"), "mdlp", "equal-frequency",
         "two-resolution" (fine intervals for the column itself, coarse ones for its children), or a
         discretizer such as ``TwoResolutionDiscretizer("equal-frequency", n_fine=20)``. With None
         their values are categories.
@@ -102,10 +107,12 @@ class BayesNetClassifier(WithOldLimits, ClassifierMixin, BaseEstimator):
         Or the domain of all columns and the class, cut points included, such as
         ``network_.domain`` of another classifier: ``discretizer``, ``categorical`` and
         ``missing="value"`` have no effect then.
-    missing : {"available", "value", "drop", "error"}, default="available"
-        Missing values at fit: statistics are estimated from the observed values (available-case
-        analysis), "missing" is one more value of the columns that have any, incomplete rows are
-        dropped, or an error. At prediction time missing values are marginalized exactly; with
+    missing : {"auto", "available", "value", "drop", "error"}, default="auto"
+        Missing values at fit. "available": statistics are estimated from the observed values
+        (available-case analysis). "value": "missing" is one more value of the columns that have
+        any. "auto": the one of both that predicts held-out rows better, if parameters are "auto",
+        and "available" else; ``history_`` has the choice. "drop": incomplete rows are left out.
+        "error": they are refused. At prediction time missing values are marginalized exactly; with
         "value", those of columns that had any at fit are that value. Columns that a mapping does
         not name are always marginalized.
     unknown : {"marginalize", "error"}, default="marginalize"
@@ -120,7 +127,9 @@ class BayesNetClassifier(WithOldLimits, ClassifierMixin, BaseEstimator):
         How probabilities are calibrated, from cross-validated predictions of the training rows.
         "temperature" divides the log-joint by one number, which changes no decision; "isotonic"
         has an increasing function for each class, which needs some thousand rows, and two of each
-        class at least. "auto" is "temperature" for the default parameters and None for others.
+        class at least. "auto" is "temperature" for the parameters "hybrid" and None for others,
+        but for "auto": these have a log pool with their generative estimates, which weigh the
+        more, the more values of a row are missing (``LogPool``).
         ``network_`` and ``predict_joint_log_proba`` are not calibrated.
     calibrate_folds : int, default=5
         The number of cross-validation folds for calibration: everything, the cut points included,
@@ -162,14 +171,16 @@ class BayesNetClassifier(WithOldLimits, ClassifierMixin, BaseEstimator):
         The fitted network: edges, conditional probability tables, likelihood, queries, samples.
     structure_ : Structure
         The structure of the network.
-    calibration_ : Temperature, Isotonic or None
-        The map to calibrated probabilities: its ``temperature``, or its thresholds ``log_odds``
-        and ``probabilities``. None without calibration, with one class, and where every class has
-        one row.
+    calibration_ : LogPool, Temperature, Isotonic or None
+        The map to calibrated probabilities: its ``generative`` network, ``scale`` and ``doubt``,
+        its ``temperature``, or its thresholds ``log_odds`` and ``probabilities``. None without
+        calibration, with one class, and where every class has one row.
     history_ : list of dict
-        The trace of the search. If edges were left out because of the size of their tables, the
-        first step lists them: ``left_out`` is their number, ``edges`` the first hundred, and
-        ``reason`` the text of the warning. The ``seconds`` of the steps are not saved.
+        The trace of the search. Where something was chosen by held-out rows, the first step has the
+        ``chosen`` settings and the mean ``log_loss`` of what was compared. If edges were left out
+        because of the size of their tables, the first step lists them: ``left_out`` is their
+        number, ``edges`` the first hundred, and ``reason`` the text of the warning. The ``seconds``
+        of the steps are not saved.
     sufficient_statistics_ : SufficientStatistics or None
         The counts that ``partial_fit`` and ``merge`` go on from, where the learners need nothing
         else.
@@ -200,13 +211,13 @@ class BayesNetClassifier(WithOldLimits, ClassifierMixin, BaseEstimator):
     @renamed_limits()
     def __init__(
         self,
-        structure: Any = "tan",
-        parameters: Any = HYBRID,
+        structure: Any = AUTO,
+        parameters: Any = AUTO,
         *,
-        discretizer: Any = "mdlp",
+        discretizer: Any = AUTO,
         categorical: str | Sequence[Any] = "auto",
         domains: Mapping[str, Sequence[Any]] | Domain | None = None,
-        missing: str = "available",
+        missing: str = AUTO,
         unknown: str = "marginalize",
         class_weight: str | Mapping[Any, float] | None = None,
         class_prior: Sequence[float] | None = None,
@@ -303,21 +314,24 @@ class BayesNetClassifier(WithOldLimits, ClassifierMixin, BaseEstimator):
         """
         plan = FitPlan.of(self)
         progress = plan.context.progress
-        with open_training_rows(X, y, sample_weight, plan) as rows:
+        with open_training_rows(X, y, sample_weight, plan) as rows, ExitStack() as opened:
             encoder = plan.new_encoder()
-            with rows.encode(encoder, progress) as data:
-                encoder.warn_of_unused()
-                folds = assign_calibration_folds(plan, rows, encoder)
-                if folds is None:
-                    rows.close()  # they are not read again
-                pool = None
-                if plan.chooses:
-                    plan, pool = choose_network(plan, rows, encoder, folds)
-                network, statistics = learn_all_rows(plan, data, encoder.classes_)
-                calibration: Calibration | None = None
-                if pool is not None and self.calibrate is not None:
-                    calibration = pool(learn_generative(plan, data, network, encoder.classes_))
-            if folds is not None and pool is None:
+            data = opened.enter_context(rows.encode(encoder, progress))
+            encoder.warn_of_unused()
+            folds = assign_calibration_folds(plan, rows, encoder)
+            pool = None
+            if plan.chooses:
+                plan, pool = choose_network(plan, rows, encoder, folds)
+                if plan.encoder.missing != encoder.missing:
+                    encoder = plan.new_encoder(encoder.domain_)
+                    data = opened.enter_context(rows.encode(encoder, progress))
+            if folds is None or pool is not None:
+                rows.close()  # they are not read again
+            network, statistics = learn_all_rows(plan, data, encoder.classes_)
+            calibration: Calibration | None = None
+            if pool is not None and self.calibrate is not None:
+                calibration = pool(learn_generative(plan, data, network, encoder.classes_))
+            elif folds is not None and pool is None:
                 calibration = learn_calibration(plan, rows, encoder, folds)
         history = plan.context.history
         adopt(self, FittedModel(encoder, network, calibration, statistics, history, rows.columns))

@@ -77,8 +77,9 @@ class FitPlan:
         As the classifier has them.
     limits : InferenceOptions
         The limits of exact inference.
-    chooses, chooses_structure : bool
-        Whether parameters, and the structure as well, are chosen by held-out rows.
+    chooses, chooses_structure, chooses_missing : bool
+        Whether parameters, and the structure and the treatment of missing values as well, are
+        chosen by held-out rows.
     """
 
     structure: Any
@@ -94,6 +95,7 @@ class FitPlan:
     limits: InferenceOptions
     chooses: bool = False
     chooses_structure: bool = False
+    chooses_missing: bool = False
 
     @classmethod
     def of(cls, classifier: Any) -> FitPlan:
@@ -105,7 +107,7 @@ class FitPlan:
             resolve_discretizer(classifier.discretizer, parameters),
             classifier.categorical,
             classifier.domains,
-            classifier.missing,
+            "available" if is_auto(classifier.missing) else classifier.missing,
             classifier.unknown,
             n_jobs=classifier.n_jobs,
         )
@@ -125,6 +127,9 @@ class FitPlan:
             ),
             chooses=chooses,
             chooses_structure=chooses and is_auto(classifier.structure),
+            chooses_missing=chooses
+            and is_auto(classifier.missing)
+            and not isinstance(classifier.domains, Domain),
         )
 
     def new_encoder(self, domain: Domain | None = None) -> FrameEncoder:
@@ -133,6 +138,12 @@ class FitPlan:
         if domain is not None:
             encoder.categorical = [variable.kind == "categorical" for variable in domain.features]
         return encoder
+
+    def with_missing(self, missing: str) -> FitPlan:
+        """Return the plan with another treatment of missing values."""
+        encoder = copy(self.encoder)
+        encoder.missing = missing
+        return replace(self, encoder=encoder)
 
     @property
     def learner_of_tables(self) -> str | None:

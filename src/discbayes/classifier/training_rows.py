@@ -151,14 +151,16 @@ class StreamedRows:
         self.max_keys = self._memory // _KEY_BYTES
         self._reading = open_rows(X, y, sample_weight, memory=self._memory)
         self._keys = None if plan.calibration is None else KeyFile(self._reading.space)
+        self._new_keys = self._keys
         self._plan = plan
         self._engine = engine
 
     @contextmanager
     def encode(self, encoder: FrameEncoder, progress: Progress) -> Iterator[Rows]:
         """Fit the encoder, and give the codes of all rows as the learners of the plan take them."""
+        keys, self._new_keys = self._new_keys, None  # those of a second time are the same
         _, codes = encode_rows(
-            self._reading, encoder, progress=progress, keys=self._keys, engine=self._engine
+            self._reading, encoder, progress=progress, keys=keys, engine=self._engine
         )
         with codes:
             self.columns = read_columns(codes.domain.names, codes.named)

@@ -34,11 +34,11 @@ DISCRETIZERS = {AUTO: AUTO, **{word: word for word in WORDS}, "none": None}
 UNCALIBRATED = "none"
 LEARNING: dict[str, Any] = {
     "recipe": None,
-    "structure": "tan",
-    "parameters": HYBRID,
-    "discretizer": "mdlp",
+    "structure": AUTO,
+    "parameters": AUTO,
+    "discretizer": AUTO,
     "categorical": (),
-    "missing": "available",
+    "missing": AUTO,
     "calibrate": AUTO,
     "drop": (),
     "seed": 0,
@@ -282,13 +282,14 @@ def add_learning(parser: ArgumentParser) -> None:
     option(
         "--missing",
         "missing values in training: available estimates from the observed values, value makes"
-        " missing a value of its own (in prediction too), drop leaves out incomplete rows",
-        choices=["available", "value", "drop", "error"],
+        " missing a value of its own (in prediction too), auto chooses between them with"
+        " --parameters auto, drop leaves out incomplete rows",
+        choices=[AUTO, "available", "value", "drop", "error"],
     )
     option(
         "--calibrate",
         "calibration of the probabilities on held-out rows of five folds; auto calibrates if"
-        f" --parameters is {HYBRID}",
+        f" --parameters is {AUTO} or {HYBRID}",
         choices=[AUTO, UNCALIBRATED, *CALIBRATIONS],
     )
     option("--seed N", "random seed", at_least(0))

@@ -10,9 +10,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from discbayes.classifier import BayesNetClassifier
 from discbayes.data.frames import take_rows
 from discbayes.data.table import looks_numeric
 from discbayes.evaluation.baselines import BASELINES, baseline
+from discbayes.evaluation.method_names import DEFAULT_METHOD
 from discbayes.evaluation.metrics import measures
 from discbayes.recipes import recipe
 
@@ -25,11 +27,13 @@ SIZES = ("n_test", "parameters", "fit_seconds", "predict_seconds")
 
 
 def estimator_of(method: str, random_state: int = 0, n_jobs: int | None = 1) -> Any:
-    """Return a baseline by its name, or the estimator of a tag with options after spaces.
+    """Return the default, a baseline by its name, or a recipe's tag with options after spaces.
 
     >>> estimator_of("TAN-E-G penalty=1").parameters.penalty
     1.0
     """
+    if method == DEFAULT_METHOD:
+        return BayesNetClassifier(n_jobs=n_jobs, random_state=random_state)
     if method in BASELINES:
         return baseline(method, n_jobs, random_state)
     tag, options = split_method(method)

@@ -48,7 +48,7 @@ class ParameterLearner(Protocol):
         ...
 
 
-HYBRID = "hybrid"  # the default of the classifier
+HYBRID = "hybrid"
 
 
 def _hybrid() -> ExtendedCCBN:
