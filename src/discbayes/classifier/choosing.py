@@ -37,7 +37,7 @@ from discbayes.data.folds import FoldAssignment
 from discbayes.data.rows import Rows
 from discbayes.engine import Context, Interrupts, Progress
 from discbayes.inference import log_marginal
-from discbayes.network import CPTs, Structure
+from discbayes.network import CPTs, Layout, Structure
 from discbayes.parameters import HierarchicalSmoothing, LevelWeightedCCBN
 from discbayes.parameters.level_weights import PreparedLevels
 from discbayes.search import KDB, NaiveBayes
@@ -47,6 +47,7 @@ MAX_LOSS = 20.0  # nats: one row must not decide
 MAX_ITER = 60
 TOLERANCE = 1e-5
 MIN_GAIN = 0.5  # standard errors, for more parameters
+MAX_CELLS = 4_000_000  # of all tables, for more than one parent: a fit takes some seconds
 PENALTIES = (10.0, 3.0, 1.0, 0.3, 0.1)  # of free parameters
 
 
@@ -167,6 +168,8 @@ class Comparison:
         """Return the best of choices with more and more parents, as long as they help."""
         while best.max_parents < MAX_PARENTS:
             other = replace(best, max_parents=best.max_parents + 1)
+            if max(part.n_cells(other) for part in self.parts) > MAX_CELLS:
+                break
             if not self._helps(other, best):
                 break
             best = other
@@ -247,6 +250,10 @@ class _Fold:
     context: Context
     _kept: dict[int, PreparedLevels] = field(default_factory=dict)
     _latest: dict[int, np.ndarray] = field(default_factory=dict)
+
+    def n_cells(self, choice: Choice) -> int:
+        """Return the number of cells of all tables."""
+        return Layout.of(choice.of_structure(self.structure), self.data).size
 
     def losses(self, choice: Choice) -> np.ndarray:
         """Return the log loss of each held-out row."""
