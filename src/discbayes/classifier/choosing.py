@@ -11,6 +11,7 @@ of a log pool with these.
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -253,7 +254,8 @@ class _Fold:
 
     def n_cells(self, choice: Choice) -> int:
         """Return the number of cells of all tables."""
-        return Layout.of(choice.of_structure(self.structure), self.data).size
+        shapes = Layout.of(choice.of_structure(self.structure), self.data).shapes
+        return sum(map(math.prod, shapes))
 
     def losses(self, choice: Choice) -> np.ndarray:
         """Return the log loss of each held-out row."""
