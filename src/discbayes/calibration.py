@@ -313,18 +313,42 @@ class LogPool(Calibration):
         >>> np.exp(pool.pooled(log_joint, log_joint, np.zeros(1)))
         array([[0.2, 0.3, 0.5]])
         """
-        beyond = np.maximum(share - self.usual_missing, 0.0) / max(1 - self.usual_missing, 1e-9)
-        weight = (1 - np.minimum(beyond, 1.0)[:, None]) ** POOL_EXPONENT
-        scale = self.scale ** (1 - share[:, None])
+        own, of_generative = (weight[:, None] for weight in self.weights(share))
         with np.errstate(divide="ignore"):
             shares = np.log(self.class_shares)
         kept = np.isfinite(shares)
         found = np.full(log_joint.shape, -np.inf)
-        away = generative[:, kept] - shares[kept]
-        # of a complete row, whatever the generative estimates are
-        of_generative = np.where(weight == 1, 0.0, (1 - weight) * scale * away)
-        found[:, kept] = weight * log_joint[:, kept] + (1 - weight) * shares[kept] + of_generative
+        found[:, kept] = (
+            _weighted(own, log_joint[:, kept])
+            + (1 - own) * shares[kept]
+            + _weighted(of_generative, generative[:, kept] - shares[kept])
+        )
         return found
+
+    def weights(self, share: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the weights of both networks in rows with these shares of missing values.
+
+        Parameters
+        ----------
+        share : ndarray of shape (n_samples,)
+            The shares of missing values.
+
+        Returns
+        -------
+        own, generative : ndarray of shape (n_samples,)
+            The factors w and (1 − w)·τ on the log odds.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> pool = BayesNetClassifier("auto", "auto").fit(iris.X, iris.y).calibration_
+        >>> pool.weights(np.array([0.0, 1.0]))
+        (array([1., 0.]), array([0., 1.]))
+        """
+        beyond = np.maximum(share - self.usual_missing, 0.0) / max(1 - self.usual_missing, 1e-9)
+        own = (1 - np.minimum(beyond, 1.0)) ** POOL_EXPONENT
+        return own, (1 - own) * self.scale ** (1 - share)
 
     def _log_posterior(self, log_joint: np.ndarray) -> np.ndarray:
         posterior = normalized(log_joint)
@@ -338,6 +362,12 @@ class LogPool(Calibration):
     def __repr__(self) -> str:
         numbers = ("scale", "doubt", "usual_missing")
         return f"LogPool({', '.join(f'{name}={getattr(self, name):.3g}' for name in numbers)})"
+
+
+def _weighted(weight: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    """Return weighted logarithms; what has no weight may be −∞."""
+    with np.errstate(invalid="ignore"):
+        return np.where(weight == 0, 0.0, weight * scores)
 
 
 # ---- learning a map
@@ -654,6 +684,29 @@ class CalibratedPosterior:
         if self.calibration is None:
             return normalized(log_joint)
         return self.calibration.log_posterior(log_joint, self.log_prior)
+
+    def missing_posteriors(self, codes: np.ndarray) -> dict[int, np.ndarray]:
+        """Return P(value | x observed, c) of every missing value of one row of codes.
+
+        That of a log pool is the normalized product of those of both networks, each to the power
+        of its weight in the row. In a class that is impossible, or in which every value is,
+        all are equally probable.
+        """
+        found = [network.missing_posteriors_of(codes) for network in self.networks]
+        if self.pool is None:
+            return found[0]
+        weights = self.pool.weights(self.pool.share_missing(codes))
+        possible = self.log_joint(codes)[0] > -np.inf
+        pooled = {}
+        for i in found[0]:
+            with np.errstate(divide="ignore"):
+                logs = [np.log(shares[i]) for shares in found]
+            scores = _weighted(weights[0], logs[0]) + _weighted(weights[1], logs[1])
+            total = log_marginal(scores.T)
+            kept = possible & (total > -np.inf)
+            pooled[i] = np.full(scores.shape, 1 / len(scores))
+            pooled[i][:, kept] = np.exp(scores[:, kept] - total[kept])
+        return pooled
 
     def decisions(self, codes: np.ndarray) -> np.ndarray:
         """Return the position of the most probable class of each row, the first of equal ones."""

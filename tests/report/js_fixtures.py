@@ -70,6 +70,9 @@ def _two_resolutions(rng: np.random.Generator) -> Iterator[dict[str, Any]]:
         codes = oracle.every_pattern(rng, cards)
         rows = np.sort(rng.permutation(codes.shape[1])[:MAX_ROWS])
         yield _case(name, tables, features, codes[:, rows], 1.0)
+        if name in ("two resolutions", "two resolutions, zeros"):
+            other = oracle.random_tables(rng, structure, cards, 3, True, zeros, states)
+            yield _case(f"pool, {name}", tables, features, codes[:, rows], 1.0, other)
 
 
 def _case(
