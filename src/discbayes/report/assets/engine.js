@@ -369,14 +369,18 @@ class LogPool {
     });
   }
 
-  // The product of powers of P(value | class), an array (value, class), normalized in each class.
-  pooledShares(own, generative, share) {
+  // The product of powers of P(value | class), an array (value, class), normalized in each class. In a class
+  // that these scores make impossible, or in which every value is, all are equally probable.
+  pooledShares(own, generative, share, scores) {
     const n = this._logShares.length;
     const weights = this.weightsOf(share);
     const part = (k) => weighted(weights.own, Math.log(own[k])) + weighted(weights.generative, Math.log(generative[k]));
     const logs = Float64Array.from(own, (_, k) => part(k));
     const totals = Float64Array.from({ length: n }, (_, c) => logSum(logs.filter((_, k) => k % n === c)));
-    return logs.map((number, k) => (number === -Infinity ? 0 : Math.exp(number - totals[k % n])));
+    return logs.map((number, k) => {
+      const possible = scores[k % n] > -Infinity && totals[k % n] > -Infinity;
+      return possible ? Math.exp(number - totals[k % n]) : n / logs.length;
+    });
   }
 }
 
@@ -555,9 +559,10 @@ class Model {
     const known = this._checked(codes);
     const share = this._shareMissing(known);
     const posterior = this._logPosterior(known, share).map(Math.exp);
-    const possible = isPossible(this._scores(known, share));
+    const scores = this._scores(known, share);
+    const possible = isPossible(scores);
     const items = [];
-    for (const [feature, marginal] of this._missingPosteriors(known, share)) {
+    for (const [feature, marginal] of this._missingPosteriors(known, share, scores)) {
       items.push({ feature, gain: possible ? gainOf(posterior, marginal) : 0 });
     }
     const rounded = (item) => Math.round(item.gain * GAIN_PRECISION);
@@ -567,12 +572,12 @@ class Model {
 
   // P(value | known values, class) of every unknown feature, an array (value, class) for each; both networks of a pool
   // give it together, with their weights.
-  _missingPosteriors(known, share) {
+  _missingPosteriors(known, share, scores) {
     const plans = this._groups(known, this._everything()).map((group) => this._plan(group, known));
     const found = plans.flatMap((plan) => this._marginals(plan, known));
     if (this._pool === null) return found;
-    const other = new Map(this._generative._missingPosteriors(known, share));
-    return found.map(([feature, own]) => [feature, this._pool.pooledShares(own, other.get(feature), share)]);
+    const other = new Map(this._generative._missingPosteriors(known));
+    return found.map(([feature, own]) => [feature, this._pool.pooledShares(own, other.get(feature), share, scores)]);
   }
 
   // ---- from codes to a log posterior
