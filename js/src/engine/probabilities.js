@@ -117,8 +117,14 @@ export function gainOf(prior, marginal) {
     for (let c = 0; c < n; c++) if (prior[c] > 0) total += prior[c] * marginal[line + c];
     for (let c = 0; c < n; c++) {
       const joint = prior[c] > 0 ? prior[c] * marginal[line + c] : 0;
-      if (joint > 0) gain += joint * Math.log(marginal[line + c] / total);
+      if (joint > 0) gain += joint * logRatio(marginal[line + c], total);
     }
   }
   return Math.max(0, gain);
+}
+
+// log a / b, also where a / b is too large for a double.
+function logRatio(a, b) {
+  const ratio = a / b;
+  return Number.isFinite(ratio) ? Math.log(ratio) : Math.log(a) - Math.log(b);
 }
