@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from discbayes._text import count_of, shortened
-from discbayes.calibration import Temperature
+from discbayes.calibration import AUTO, LogPool, Temperature
 from discbayes.classifier import BayesNetClassifier
 from discbayes.data import Domain, Variable
 from discbayes.inference import RAISE, TooManyCellsError
@@ -145,8 +145,12 @@ def _columns_entries(clf: BayesNetClassifier) -> list[tuple[str, str, str]]:
     if isinstance(clf.domains, Domain):
         given = "values, cut points and classes of all columns were given"
         return [("domains", "of another classifier", given)]
-    is_name = clf.discretizer is None or isinstance(clf.discretizer, str)
-    how = _DISCRETIZERS.get(clf.discretizer if is_name else "", "how numbers are discretized")
+    name = clf.discretizer
+    if isinstance(name, str) and name == AUTO:
+        has_two = any(variable.coarse_cuts is not None for variable in clf.network_.domain.features)
+        name = "two-resolution" if has_two else "mdlp"
+    is_name = name is None or isinstance(name, str)
+    how = _DISCRETIZERS.get(name if is_name else "", "how numbers are discretized")
     return [
         ("discretizer", setting_text(clf.discretizer), how),
         ("categorical", setting_text(clf.categorical), "which numeric columns are categories"),
@@ -174,8 +178,23 @@ def _calibration(clf: BayesNetClassifier) -> tuple[str, str]:
         return asked, "probabilities are those of the network, not calibrated"
     if isinstance(found, Temperature):
         return f"{asked}: temperature {number(found.temperature, 2)}", "log odds are divided by it"
+    if isinstance(found, LogPool):
+        numbers = f"scale {number(found.scale, 2)}, doubt {number(found.doubt, 3)}"
+        return f"{asked}: log pool, {numbers}", _pool(found)
     meaning = "each class has an increasing function from log odds to probabilities"
     return f"{asked}: isotonic", meaning
+
+
+def _pool(found: LogPool) -> str:
+    """Return what a log pool does to a row."""
+    usual = f"{found.usual_missing:.0%}" if found.usual_missing >= 0.005 else ""
+    rows = f"rows with up to the usual {usual} of missing values" if usual else "complete rows"
+    text = (
+        f"{rows} have the probabilities of the network shown here, learned discriminatively; the"
+        " more values are missing, the more the generative estimates of the same structure count,"
+        " whose log odds are multiplied by the scale"
+    )
+    return f"{text}; doubt is the share of the class shares mixed in" if found.doubt else text
 
 
 def _class_prior(clf: BayesNetClassifier) -> list[tuple[str, str, str]]:

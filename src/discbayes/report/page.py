@@ -27,6 +27,7 @@ from discbayes._files import replace_file
 from discbayes._text import shortened
 from discbayes._version import __version__
 from discbayes.bayesnet import BayesNet
+from discbayes.calibration import LogPool
 from discbayes.charts.network_picture import exact_strengths
 from discbayes.classifier import BayesNetClassifier
 from discbayes.report.column_table import columns_html
@@ -113,7 +114,7 @@ def make_report(classifier: BayesNetClassifier, X: Any = None, y: Any = None) ->
         )
     sections = {
         "ask": ("Ask", _ask(classifier.network_)),
-        "network": ("Network", _network(classifier.network_)),
+        "network": ("Network", _network(classifier)),
         "evaluation": ("Evaluation", "" if X is None else evaluation_html(classifier, X, y)),
         "columns": ("Columns", columns_html(classifier)),
         "history": ("History", history_html(classifier)),
@@ -187,11 +188,17 @@ def _ask(network: BayesNet) -> str:
     )
 
 
-def _network(network: BayesNet) -> str:
+def _network(classifier: BayesNetClassifier) -> str:
+    network = classifier.network_
     strengths = exact_strengths(network)
     width = ""
     if strengths is not None:
         width = " The wider an edge, the more information its ends share."
+    if isinstance(classifier.calibration_, LogPool):
+        width += (
+            " Its discriminative parameters tell the classes apart; the generative ones describe"
+            " the data."
+        )
     return (
         f'<p class="lead">{escaped(network_caption(network))}{width} <span class="screen">Choose a'
         ' node to see its table; the arrow keys move between nodes.</span></p><div class="drawing"'

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from discbayes._text import count_of, shortened
-from discbayes.calibration import LogPool, Temperature
+from discbayes.calibration import AUTO, LogPool, Temperature
 from discbayes.charts.traces import LEFT_OUT, figure
 from discbayes.classifier import BayesNetClassifier
 from discbayes.data import Domain
@@ -48,8 +48,8 @@ def summary_html(classifier: BayesNetClassifier) -> str:
     """Return the title, one sentence and a few facts."""
     network = classifier.network_
     domain = network.domain
-    structure = _how(classifier.structure, _STRUCTURES)
-    parameters = _how(classifier.parameters, _PARAMETERS)
+    structure = _how(classifier.structure, _STRUCTURES | _auto_structure(classifier))
+    parameters = _how(classifier.parameters, _PARAMETERS | {AUTO: _PARAMETERS["levels"]})
     n_edges = count_of(network.structure.n_edges, "edge")
     facts = {
         "Features": _features(domain),
@@ -86,6 +86,15 @@ def _features(domain: Domain) -> str:
     return f"{known}; {len(domain.unused)} not used: {listed}{more}"
 
 
+def _auto_structure(classifier: BayesNetClassifier) -> dict[str, str]:
+    """Return the words for a structure that is left to the library, which depends on parameters."""
+    if classifier.parameters != AUTO:
+        return {AUTO: _STRUCTURES["tan"]}
+    most = max((len(group) for group in classifier.structure_.parents), default=0)
+    parents = f"at most {count_of(most, 'parent')} a feature" if most else "no edges"
+    return {AUTO: f"KDB with as many parents as held-out rows support, {parents}"}
+
+
 def _how(given: Any, words: Mapping[str, str]) -> str:
     """Return a name in words, the text of a learner, or that a structure was given."""
     if isinstance(given, str):
@@ -108,5 +117,8 @@ def _calibration(calibration: Any) -> str:
     if isinstance(calibration, Temperature):
         return f"temperature {calibration.temperature:.3g}"
     if isinstance(calibration, LogPool):
-        return f"pooled with generative estimates of scale {calibration.scale:.3g}"
+        return (
+            "log-linear pool of the discriminative and the generative parameters, by the share of"
+            " missing values"
+        )
     return "isotonic regression"

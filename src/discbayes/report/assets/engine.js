@@ -486,6 +486,7 @@ class Model {
     this.logPrior = decoded(payload.log_prior);
     this._calibration = calibrationOf(payload.calibration);
     this._pool = null;
+    this._generative = null;
     if (payload.calibration !== null && payload.calibration.kind === "pool") {
       this._pool = new LogPool(payload.calibration);
       this._generative = new Model({ ...payload, ...payload.calibration.generative, calibration: null });
@@ -503,6 +504,11 @@ class Model {
 
   get nClasses() {
     return this.classes.length;
+  }
+
+  // The network of the generative estimates in a log pool, or null.
+  get generative() {
+    return this._generative;
   }
 
   // P(class): also the posterior of a row that is impossible in every class.
