@@ -355,9 +355,10 @@ class LogPool(Calibration):
         if not self.doubt:
             return posterior
         with np.errstate(divide="ignore"):
-            return np.logaddexp(
+            mixed = np.logaddexp(
                 np.log1p(-self.doubt) + posterior, np.log(self.doubt * self.class_shares)
             )
+        return normalized(mixed)  # the shares sum to one but for rounding
 
     def __repr__(self) -> str:
         numbers = ("scale", "doubt", "usual_missing")

@@ -170,7 +170,9 @@ class _Enumeration:
         if self.pool is not None:
             weights = pooled_weights(self.pool, row)
             others = (given_class, self.generative._given_class(known, feature))
-            given_class = np.prod([part**w for part, w in zip(others, weights, strict=True)], axis=0)
+            given_class = np.prod(
+                [part**w for part, w in zip(others, weights, strict=True)], axis=0
+            )
             given_class[:, scores == -np.inf] = 0.0
         total = given_class.sum(axis=0)
         given_class[:, total == 0] = 1.0  # all values are equally probable

@@ -75,6 +75,7 @@ def good_files():
         "default": BayesNetClassifier(random_state=1).fit(X, y),
         "isotonic": counted,
         "counts": onward.partial_fit(X, y),
+        "pool": BayesNetClassifier("auto", "auto", discretizer="auto").fit(X, y),
     }
     with tempfile.TemporaryDirectory() as folder:
         for name, model in models.items():

@@ -169,4 +169,4 @@ def _impossible_rows(beliefs: CalibratedPosterior, codes: np.ndarray) -> np.ndar
     possible = beliefs.log_joint(codes) > -np.inf
     if beliefs.log_prior is not None:
         possible &= beliefs.log_prior > -np.inf
-    return ~possible.any(axis=1)
+    return np.asarray(~possible.any(axis=1))

@@ -10,7 +10,7 @@ from discbayes._text import count_of, shortened
 from discbayes.calibration import AUTO, LogPool, Temperature
 from discbayes.classifier import BayesNetClassifier
 from discbayes.data import Domain, Variable
-from discbayes.inference import RAISE, TooManyCellsError
+from discbayes.inference import RAISE, TooManyCellsError, blank_rows
 from discbayes.report.markup import definitions_html, escaped, name_html, number, table_html
 
 MAX_VALUES, _MAX_PARENTS = 8, 6  # named in a cell
@@ -187,7 +187,7 @@ def _calibration(clf: BayesNetClassifier) -> tuple[str, str]:
 
 def _pool(found: LogPool) -> str:
     """Return what a log pool does to a row."""
-    usual = f"{found.usual_missing:.0%}" if found.usual_missing >= 0.005 else ""
+    usual = f"{100 * found.usual_missing:.0f} %" if found.usual_missing >= 0.005 else ""
     rows = f"rows with up to the usual {usual} of missing values" if usual else "complete rows"
     text = (
         f"{rows} have the probabilities of the network shown here, learned discriminatively; the"
@@ -202,12 +202,18 @@ def _class_prior(clf: BayesNetClassifier) -> list[tuple[str, str, str]]:
 
     Without normalized tables it may.
     """
+    network = clf.network_
     try:
-        known = replace(clf.network_, beyond_max_cells=RAISE).query(clf.network_.domain.target.name)
+        if isinstance(clf.calibration_, LogPool):
+            blank = blank_rows(network.parameters, 1)
+            shares = clf.calibrated_posterior().exact.posterior(blank)[0]
+        else:
+            exact = replace(network, beyond_max_cells=RAISE)
+            shares = exact.query(network.domain.target.name).probabilities
     except TooManyCellsError:
         return []
-    shown = ", ".join(map(number, known.probabilities[:MAX_VALUES]))
-    more = ", …" if known.probabilities.size > MAX_VALUES else ""
+    shown = ", ".join(map(number, shares[:MAX_VALUES]))
+    more = ", …" if shares.size > MAX_VALUES else ""
     return [("class prior", shown + more, _origin(clf))]
 
 
@@ -218,4 +224,6 @@ def _origin(clf: BayesNetClassifier) -> str:
         return f"P(class) with nothing known, {how} class_prior"
     if clf.class_weight is not None:
         return f"P(class) with nothing known, with class_weight={setting_text(clf.class_weight)}"
+    if isinstance(clf.calibration_, LogPool):
+        return "P(class) with nothing known"
     return "P(class) of the network with nothing known"

@@ -336,7 +336,7 @@ function calibrationOf(description) {
   if (description.kind === "pool") {
     const shares = decoded(description.class_shares);
     const [kept, mixed] = [Math.log1p(-description.doubt), shares.map((share) => Math.log(description.doubt * share))];
-    return (scores) => normalizedLogs(scores).map((score, c) => logSum([kept + score, mixed[c]]));
+    return (scores) => normalizedLogs(normalizedLogs(scores).map((score, c) => logSum([kept + score, mixed[c]])));
   }
   const thresholds = description.log_odds.map(decoded);
   const values = description.probabilities.map(decoded);
