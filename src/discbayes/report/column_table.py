@@ -101,8 +101,14 @@ def _handling(clf: BayesNetClassifier) -> str:
     if clf.beyond_max_cells != RAISE and not clf.network_.structure.is_forest:
         how = f"marginalized exactly, or estimated beyond {count_of(clf.max_cells, 'cell')} a row,"
     reads = any(variable.reads_missing for variable in clf.network_.domain.features)
+    missing = str(clf.missing)
+    chosen = ""
+    if missing == AUTO:
+        missing = "value" if reads else "available"
+        chosen = "Held-out rows were predicted better that way." if reads else ""
     sentences = [
-        _MISSING.get(str(clf.missing), ""),
+        _MISSING.get(missing, ""),
+        chosen,
         f"{'Other missing' if reads else 'Missing'} values are {how} at prediction time.",
         _UNSEEN.get(str(clf.unknown), ""),
     ]
