@@ -280,7 +280,7 @@ def test_tiny_probabilities_make_no_infinite_gain():
 @pytest.fixture(scope="module")
 def iris():
     data = load_dataset("iris")
-    return BayesNetClassifier().fit(data.X, data.y), data
+    return BayesNetClassifier("tan", "hybrid").fit(data.X, data.y), data
 
 
 def test_ranking_frame_and_text(iris):

@@ -363,7 +363,7 @@ def test_generative_tables_without_meaning_are_refused(name, number, refuse):
 @pytest.mark.parametrize("name", ["log_prior", "log_theta"])
 def test_generative_tables_of_another_network_are_refused(name, refuse):
     document = damage.documents()["pool"]
-    other = damage.documents()["default"]["model"]["tables"]
+    other = damage.documents()["isotonic"]["model"]["tables"]
     tables = document["model"]["calibration"]["tables"]
     tables[name] = other[name] if name == "log_theta" else damage.packed([0.0])
     assert "calibration: tables" in refuse(document)
