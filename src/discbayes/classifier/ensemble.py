@@ -1,0 +1,625 @@
+"""An ensemble of Bayesian networks: the log pool of members that differ at random."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from discbayes import inference
+from discbayes._lazy_imports import leaf
+from discbayes._settings import is_integer
+from discbayes.bayesnet import BayesNet
+from discbayes.calibration import (
+    LogPool,
+    PooledPosterior,
+    learn_scale,
+    log_prior_of,
+    normalized,
+    possible_rows,
+)
+from discbayes.classifier.calibrating import assign_calibration_folds, calibration_weights
+from discbayes.classifier.estimator import BayesNetClassifier
+from discbayes.classifier.fitting import (
+    CalibrationPlan,
+    FitPlan,
+    FittedModel,
+    adopt,
+    learn_structure,
+    make_network,
+    weigh_and_count,
+)
+from discbayes.classifier.predicting import PosteriorClassifier
+from discbayes.classifier.training_rows import TableRows, TrainingRows, open_training_rows
+from discbayes.counts import Counts
+from discbayes.data import Domain, TwoResolutionDiscretizer
+from discbayes.data.folds import FoldAssignment
+from discbayes.data.frames import make_frame
+from discbayes.data.rows import Rows
+from discbayes.data.table import Table
+from discbayes.engine import Context, Interrupts, Progress, parallel_map, worker_count
+from discbayes.explanations import PooledExplanation, explain_pool
+from discbayes.explanations.wording import class_position
+from discbayes.network import Structure
+from discbayes.parameters import HierarchicalSmoothing, LevelWeightedCCBN
+from discbayes.search import KDB
+
+PENALTIES = (10.0, 1.0)  # of free parameters, of which held-out rows choose one
+N_STATES = (4, 9)  # the smallest and the largest number of coarse intervals of a member
+MAX_MEMBERS = 1000
+N_FOLDS = 5
+SETTINGS_OF_MEMBERS = (
+    "categorical",
+    "missing",
+    "unknown",
+    "class_weight",
+    "class_prior",
+    "max_cells",
+    "beyond_max_cells",
+)
+
+
+class BayesNetEnsemble(PosteriorClassifier):
+    """An ensemble of Bayesian networks: the log pool of members that differ at random.
+
+    Each member is a network of two resolutions. Members differ in the number of coarse intervals,
+    in the quantiles at which columns are cut, and in the order of the features in the search for
+    edges, which is drawn by relevance. The log posteriors of all members are averaged, and the mean
+    is scaled away from the class shares by a factor that held-out rows determine. Missing values
+    are marginalized exactly in each member.
+
+    Parameters
+    ----------
+    n_members : int, default=8
+        The number of networks.
+    max_parents : int, default=2
+        The largest number of feature parents in a member.
+    categorical, missing, unknown, class_weight, class_prior, max_cells, beyond_max_cells
+        As in ``BayesNetClassifier``.
+    n_jobs : int, optional
+        The number of threads over members; None is one, -1 all cores. The result does not depend on
+        it.
+    memory, cluster
+        As in ``BayesNetClassifier``: members are learned one after the other then, and each reads
+        the rows twice, and twice more for each fold.
+    random_state : int, RandomState or None, default=None
+        The seed of the differences between members.
+    verbose : int, default=0
+        1 shows the stages of a fit, 2 those of each member.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The class labels.
+    members_ : list of BayesNetClassifier
+        The members, each of which can be read, asked and saved alone.
+    scale_ : float
+        The factor on the mean log odds of the members beyond those of the class shares: above 1
+        where members are less sure than they could be together.
+    class_shares_ : ndarray
+        The class shares of the fit.
+    cell_penalty_ : float
+        The penalty of free parameters that held-out rows chose.
+    n_features_in_ : int
+        The number of columns.
+    feature_names_in_ : ndarray
+        The names of the columns, if they have names.
+
+    Examples
+    --------
+    >>> from discbayes import BayesNetEnsemble, load_dataset
+    >>> iris = load_dataset("iris")
+    >>> clf = BayesNetEnsemble(4, random_state=0).fit(iris.X, iris.y)
+    >>> clf.predict(iris.X.iloc[[0, 60]]).tolist()
+    ['setosa', 'versicolor']
+    >>> clf.members_[0].network_
+    <BayesNet: 4 features, 3 classes, ...>
+    """
+
+    members_: list[BayesNetClassifier]
+    scale_: float
+    class_shares_: np.ndarray
+    cell_penalty_: float
+
+    def __init__(
+        self,
+        n_members: int = 8,
+        *,
+        max_parents: int = 2,
+        categorical: str | Sequence[Any] = "auto",
+        missing: str = "available",
+        unknown: str = "marginalize",
+        class_weight: str | Mapping[Any, float] | None = None,
+        class_prior: Sequence[float] | None = None,
+        max_cells: int = inference.MAX_CELLS,
+        beyond_max_cells: str | int = inference.ESTIMATE,
+        n_jobs: int | None = None,
+        memory: int | str | None = None,
+        cluster: Any = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ):
+        self.n_members = n_members
+        self.max_parents = max_parents
+        self.categorical = categorical
+        self.missing = missing
+        self.unknown = unknown
+        self.class_weight = class_weight
+        self.class_prior = class_prior
+        self.max_cells = max_cells
+        self.beyond_max_cells = beyond_max_cells
+        self.n_jobs = n_jobs
+        self.memory = memory
+        self.cluster = cluster
+        self.random_state = random_state
+        self.verbose = verbose
+
+    # ---- learning
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> BayesNetEnsemble:
+        """Learn the members, and the scale of their pool.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in ``BayesNetClassifier.fit``: a table in memory, or a source to read rows from.
+
+        Returns
+        -------
+        BayesNetEnsemble
+            The fitted ensemble itself.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetEnsemble, load_dataset
+        >>> wine = load_dataset("wine")
+        >>> len(BayesNetEnsemble(3, random_state=0).fit(wine.X, wine.y).members_)
+        3
+        """
+        plans = self._member_plans()
+        progress = Progress(self.verbose)
+        with open_training_rows(X, y, sample_weight, plans[0]) as rows:
+            encoder = plans[0].new_encoder()
+            with rows.encode(encoder, progress):
+                encoder.warn_of_unused()
+                folds = assign_calibration_folds(plans[0], rows, encoder)
+            learning = _Learning(rows, folds, encoder.domain_, self.n_jobs, progress)
+            choice = learning.choose(plans)
+            members = learning.learn(plans, choice)
+        fitted = {
+            "classes_": encoder.classes_,
+            "members_": members,
+            "scale_": choice.scale,
+            "class_shares_": choice.shares,
+            "cell_penalty_": choice.cell_penalty,
+            "_encoder": members[0]._encoder,
+        }
+        columns = ("n_features_in_", "feature_names_in_")
+        kept = {name: value for name, value in vars(self).items() if name not in columns}
+        # in one step, so that an interrupt finds the ensemble as it was or as it will be
+        self.__dict__ = {**kept, **rows.columns, **fitted}
+        progress.stage(f"done: {len(members)} networks")
+        return self
+
+    def _member_plans(self) -> list[FitPlan]:
+        """Return the plans of members that differ at random."""
+        if not is_integer(self.n_members, 1) or self.n_members > MAX_MEMBERS:
+            raise ValueError(
+                f"n_members={self.n_members!r} must be a whole number from 1 to {MAX_MEMBERS}"
+            )
+        worker_count(self.n_jobs)
+        random_state = self.random_state
+        if isinstance(random_state, np.random.RandomState):
+            random_state = random_state.randint(2**32, dtype=np.uint64)
+        rng = np.random.default_rng(random_state)
+        # with a stream of its own for each, so that the first members are the same in any number
+        return [self._member_plan(one) for one in rng.spawn(self.n_members)]
+
+    def _member_plan(self, rng: np.random.Generator) -> FitPlan:
+        low, high = N_STATES
+        n_states, shift = int(rng.integers(low, high, endpoint=True)), float(rng.uniform(-0.5, 0.5))
+        seed = int(rng.integers(2**32))
+        member = BayesNetClassifier(
+            KDB(self.max_parents, score="loo", selective=True, order="sampled", random_state=seed),
+            LevelWeightedCCBN(cell_penalty=PENALTIES[0]),
+            discretizer=TwoResolutionDiscretizer(n_states, shift=round(shift, 3)),
+            calibrate=None,
+            memory=self.memory,
+            cluster=self.cluster,
+            random_state=seed,
+            **{name: getattr(self, name) for name in SETTINGS_OF_MEMBERS},
+        )
+        return replace(FitPlan.of(member), calibration=CalibrationPlan("pool", N_FOLDS, False))
+
+    # ---- predicting
+
+    @property
+    def domain_(self) -> Domain:
+        """The columns and the classes; the cut points are those of the first member."""
+        return self.members_[0].network_.domain
+
+    def encode(self, X: Any) -> list[np.ndarray]:
+        """Return the codes of rows with the columns of the fit, for each member.
+
+        Parameters
+        ----------
+        X : frame, array, list of rows, or mappings of column names to values
+            The rows.
+
+        Returns
+        -------
+        list of ndarray of shape (n_features, n_samples)
+            The codes, as ``BayesNetClassifier.encode`` returns them.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetEnsemble, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> clf = BayesNetEnsemble(2, random_state=0).fit(iris.X, iris.y)
+        >>> [codes.shape for codes in clf.encode(iris.X)]
+        [(4, 150), (4, 150)]
+        """
+        check_is_fitted(self)
+        return self._codes_of(self._read_known(X))
+
+    def _codes_of(self, table: Table) -> list[np.ndarray]:
+        return parallel_map(
+            lambda member: member._encoder.transform(table, self.unknown),
+            self.members_,
+            self.n_jobs,
+        )
+
+    def calibrated_posterior(self, class_prior: Sequence[float] | None = None) -> PooledPosterior:
+        """Return the log pool of the members as one function of their codes.
+
+        Parameters
+        ----------
+        class_prior : sequence of float, optional
+            As in ``predict_proba``.
+
+        Returns
+        -------
+        PooledPosterior
+            The posterior of rows that are codes, as ``encode`` returns them.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetEnsemble, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> clf = BayesNetEnsemble(2, random_state=0).fit(iris.X, iris.y)
+        >>> clf.calibrated_posterior().decisions(clf.encode(iris.X.iloc[[0, 60]])).tolist()
+        [0, 1]
+        """
+        check_is_fitted(self)
+        limits = {"max_cells": self.max_cells, "beyond_max_cells": self.beyond_max_cells}
+        members = [member.calibrated_posterior() for member in self.members_]
+        with np.errstate(divide="ignore"):
+            log_shares = np.log(self.class_shares_)
+        return PooledPosterior(
+            tuple(replace(one, network=replace(one.network, **limits)) for one in members),
+            self.classes_,
+            log_shares,
+            self.scale_,
+            None if class_prior is None else log_prior_of(class_prior, self.classes_.size),
+            self.n_jobs,
+        )
+
+    # ---- explaining
+
+    @inference.one_warning()
+    def explain(self, X: Any, against: Any = None) -> PooledExplanation:
+        """Explain predictions by what each observed value adds to the log odds of each class.
+
+        A contribution is the scaled mean of the contributions in the members. The log odds without
+        any value and all contributions add up to the log odds of ``predict_proba``.
+
+        Parameters
+        ----------
+        X : frame, array or list of rows
+            The rows to explain.
+        against : label, optional
+            The class to compare each class with, instead of all others together.
+
+        Returns
+        -------
+        PooledExplanation
+            The contributions of all values, for each row and class.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetEnsemble, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> clf = BayesNetEnsemble(2, random_state=0).fit(iris.X, iris.y)
+        >>> clf.explain(iris.X.iloc[[60]])
+        prior: −0.69 for versicolor
+        petal ...
+        """
+        check_is_fitted(self)
+        reference = None if against is None else class_position(self.classes_, against, "against")
+        table = self._read_known(X)
+        return explain_pool(self.calibrated_posterior(), self._codes_of(table), table, reference)
+
+    def edge_frequencies(self, library: bool | str = "auto") -> Any:
+        """Return how many members have each edge between features: the consensus network.
+
+        Parameters
+        ----------
+        library : str or bool, default="auto"
+            Frame library ("pandas", "polars" or "pyarrow"); the first that is installed by default.
+
+        Returns
+        -------
+        frame
+            The columns "parent", "child", "share" (of the members that have the edge in this
+            direction) and "either" (in either direction), the most frequent first.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetEnsemble, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> clf = BayesNetEnsemble(4, random_state=0).fit(iris.X, iris.y)
+        >>> list(clf.edge_frequencies("pandas").columns)
+        ['parent', 'child', 'share', 'either']
+        """
+        edges = self._edge_shares()
+        either = {edge: share + edges.get(edge[::-1], 0.0) for edge, share in edges.items()}
+        names = self.domain_.names
+        ranked = sorted(edges, key=lambda edge: (-edges[edge], -either[edge], edge))
+        columns = {
+            "parent": np.array([names[p] for p, _ in ranked], dtype=object),
+            "child": np.array([names[i] for _, i in ranked], dtype=object),
+            "share": np.array([edges[edge] for edge in ranked], dtype=float),
+            "either": np.array([either[edge] for edge in ranked], dtype=float),
+        }
+        return make_frame(columns, library)
+
+    def consensus(self, share: float = 0.5) -> list[tuple[str, str]]:
+        """Return the edges that at least a share of the members have, in either direction.
+
+        Parameters
+        ----------
+        share : float, default=0.5
+            The share of the members.
+
+        Returns
+        -------
+        list of (str, str)
+            Each pair of columns once, in the direction that more members have.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetEnsemble, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> clf = BayesNetEnsemble(4, random_state=0).fit(iris.X, iris.y)
+        >>> len(clf.consensus(0.01)) >= len(clf.consensus(1.0))
+        True
+        """
+        edges, names = self._edge_shares(), self.domain_.names
+        return [
+            (names[p], names[i])
+            for (p, i), one in sorted(edges.items())
+            if one + edges.get((i, p), 0.0) >= share
+            and (one, i) > (edges.get((i, p), 0.0), p)  # of equal shares, the earlier column first
+        ]
+
+    def _edge_shares(self) -> dict[tuple[int, int], float]:
+        """Return the share of the members that have each edge (parent, child)."""
+        check_is_fitted(self)
+        counts: dict[tuple[int, int], int] = {}
+        for member in self.members_:
+            for child, parents in enumerate(member.structure_.parents):
+                for parent in parents:
+                    counts[parent, child] = counts.get((parent, child), 0) + 1
+        return {edge: number / len(self.members_) for edge, number in counts.items()}
+
+    # ---- files
+
+    def save(self, path: str | Path) -> None:
+        """Write the fitted ensemble to one JSON file; ``discbayes.load`` reads it.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from discbayes import BayesNetEnsemble, load, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> clf = BayesNetEnsemble(2, random_state=0).fit(iris.X, iris.y)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     clf.save(f"{folder}/iris.json")
+        ...     loaded = load(f"{folder}/iris.json")
+        >>> bool((loaded.predict_proba(iris.X) == clf.predict_proba(iris.X)).all())
+        True
+        """
+        check_is_fitted(self)
+        leaf("io").save(self, path)
+
+    def report(self, path: str | Path | None = None, X: Any = None, y: Any = None) -> Any:
+        """Make a single self-contained HTML report of the fitted ensemble; it needs no server.
+
+        The report draws the consensus network and lists the members; ``members_[0].report()`` is
+        that of a member. Rows and their labels add an evaluation.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            The file to write.
+        X : frame, array or list of rows, optional
+            Rows that the ensemble has not learned from.
+        y : sequence of labels, optional
+            The class labels of these rows.
+
+        Returns
+        -------
+        Report
+            The report, as of ``BayesNetClassifier.report``.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetEnsemble, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> clf = BayesNetEnsemble(2, random_state=0).fit(iris.X, iris.y)
+        >>> clf.report().html.startswith("<!doctype html>")
+        True
+        """
+        report = leaf("report").make_ensemble_report(self, X, y)
+        if path is not None:
+            report.save(path)
+        return report
+
+
+# ---- learning the members
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """What held-out rows determine: a penalty, two scales, and the class shares."""
+
+    cell_penalty: float
+    shares: np.ndarray
+    scale: float = 1.0
+    generative_scale: float = 1.0
+
+
+@dataclass
+class _Learning:
+    """The rows of a fit, from which all members are learned."""
+
+    rows: TrainingRows
+    folds: FoldAssignment | None
+    domain: Domain
+    n_jobs: int | None
+    progress: Progress
+
+    def _map(self, function: Any, items: Sequence[Any]) -> list[Any]:
+        """Apply a function to members; in threads if all rows are in memory."""
+        in_memory = isinstance(self.rows, TableRows)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            return parallel_map(function, items, self.n_jobs if in_memory else 1)
+
+    def choose(self, plans: list[FitPlan]) -> _Choice:
+        """Choose what depends on the pool of all members, on held-out rows."""
+        if self.folds is None:
+            n_classes = self.domain.n_classes
+            return _Choice(PENALTIES[0], np.full(n_classes, 1 / n_classes))
+        self.progress.stage(f"held-out rows: {len(plans)} networks without each fold")
+        # generative estimates first, then those of each penalty
+        predicted = np.sum(self._map(self._held_out, plans), axis=0) / len(plans)
+        factors, shares = calibration_weights(
+            plans[0], self.folds, np.array(self.domain.target.values, dtype=object)
+        )
+        classes, weight = self.folds.classes, factors[self.folds.classes] * self.folds.weight
+        scales = [learn_scale(one, classes, weight, shares) for one in predicted]
+        own = normalized_of_class(predicted[1:], classes)
+        best = int(np.argmax(own @ weight))
+        scale = scales[1 + best]
+        return _Choice(PENALTIES[best], shares, scale, float(np.clip(scales[0] / scale, 0.01, 10)))
+
+    def _held_out(self, plan: FitPlan) -> np.ndarray:
+        """Return the log posteriors of held-out rows: generative ones, and of each penalty."""
+        assert self.folds is not None
+        found = []
+        for fold in range(N_FOLDS):
+            held_out, weight = self.folds.fold(fold)
+            if not held_out.size:
+                continue
+            encoder = plan.new_encoder(self.domain)
+            opened = self.rows.encode_without(held_out, weight, encoder, Progress(0))
+            with opened as (data, codes_of):
+                part = _Member(plan, *weigh_and_count(plan, data, encoder.classes_))
+                networks = [part.generative, *(part.network(one) for one in PENALTIES)]
+                codes = codes_of()
+            found.append(
+                [
+                    normalized(possible_rows(network.log_joint_of(codes), network.prior))
+                    for network in networks
+                ]
+            )
+        return np.concatenate(found, axis=1)
+
+    def learn(self, plans: list[FitPlan], choice: _Choice) -> list[BayesNetClassifier]:
+        """Learn all members from all rows."""
+        self.progress.stage(f"{len(plans)} networks of all rows")
+        return self._map(lambda plan: self._fitted(plan, choice), plans)
+
+    def _fitted(self, plan: FitPlan, choice: _Choice) -> BayesNetClassifier:
+        encoder = plan.new_encoder()
+        with self.rows.encode(encoder, Progress(0)) as data:
+            part = _Member(plan, *weigh_and_count(plan, data, encoder.classes_))
+            network, generative = part.network(choice.cell_penalty), part.generative
+            missing = part.share_missing
+        pool = LogPool(choice.shares, generative, choice.generative_scale, 0.0, missing)
+        member = BayesNetClassifier(
+            plan.structure,
+            LevelWeightedCCBN(cell_penalty=choice.cell_penalty),
+            discretizer=plan.encoder.discretizer,
+            calibrate=None,
+            **self._settings(plan),
+        )
+        adopt(member, FittedModel(encoder, network, pool, None, [], self.rows.columns))
+        return member
+
+    @staticmethod
+    def _settings(plan: FitPlan) -> dict[str, Any]:
+        return {
+            "categorical": plan.encoder.categorical,
+            "missing": plan.encoder.missing,
+            "unknown": plan.encoder.unknown,
+            "class_weight": plan.class_weight,
+            "class_prior": plan.class_prior,
+            "max_cells": plan.limits.max_cells,
+            "beyond_max_cells": plan.limits.beyond_max_cells,
+            "random_state": plan.structure.random_state,
+        }
+
+
+@dataclass
+class _Member:
+    """A member on some rows: its structure, and networks of it."""
+
+    plan: FitPlan
+    data: Rows
+    counts: Counts
+
+    def __post_init__(self) -> None:
+        # an interrupt ends the whole fit, since a part of the members is not a result
+        self.context = Context(np.random.default_rng(0), None, interrupts=Interrupts(0))
+        self.structure: Structure = learn_structure(self.plan, self.data, self.counts, self.context)
+
+    def network(self, cell_penalty: float | None) -> BayesNet:
+        """Return the network of a penalty."""
+        return self._learned(LevelWeightedCCBN(cell_penalty=cell_penalty))
+
+    @property
+    def generative(self) -> BayesNet:
+        """The network of generative estimates."""
+        return self._learned(HierarchicalSmoothing())
+
+    def _learned(self, learner: Any) -> BayesNet:
+        tables = learner.learn(self.data, self.counts, self.structure, self.context)
+        plan = replace(self.plan, parameters=learner)
+        return make_network(plan, self.data.domain, tables, self.counts.class_count)
+
+    @property
+    def share_missing(self) -> float:
+        """The share of missing values in the rows."""
+        used = self.data.cards > 1
+        n_cells = max(1, self.data.n_samples * int(used.sum()))
+        return float(self.data.n_missing[used].sum() / n_cells)
+
+
+def normalized_of_class(predicted: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Return log P of the class of each row in pools, which are not normalized; at least −20."""
+    own = predicted[:, np.arange(classes.size), classes]
+    with np.errstate(invalid="ignore"):
+        found = own - np.logaddexp.reduce(predicted, axis=2)
+    return np.maximum(np.nan_to_num(found, nan=-20.0), -20.0)
