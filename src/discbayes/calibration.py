@@ -59,10 +59,7 @@ class Calibration(ABC):
     keeps_order: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        if self.class_shares.ndim != 1 or not _sums_to_one(self.class_shares):
-            raise ValueError(
-                "the class shares of a calibration must be probabilities that sum to 1"
-            )
+        check_class_shares(self.class_shares)
 
     @abstractmethod
     def _log_posterior(self, log_joint: np.ndarray) -> np.ndarray:
@@ -101,6 +98,12 @@ class Calibration(ABC):
         # exact for calibrated probabilities: their odds change as the shares do
         change[kept] = log_prior[kept] - np.log(self.class_shares[kept])
         return normalized(possible_rows(posterior + change, np.exp(log_prior)))
+
+
+def check_class_shares(shares: np.ndarray) -> None:
+    """Refuse class shares that are not probabilities of one distribution."""
+    if shares.ndim != 1 or not _sums_to_one(shares):
+        raise ValueError("the class shares of a calibration must be probabilities that sum to 1")
 
 
 def _sums_to_one(shares: np.ndarray) -> bool:

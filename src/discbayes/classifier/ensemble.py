@@ -519,7 +519,7 @@ class _Learning:
         )
         classes, weight = self.folds.classes, factors[self.folds.classes] * self.folds.weight
         scales = [learn_scale(one, classes, weight, shares) for one in predicted]
-        own = normalized_of_class(predicted[1:], classes)
+        own = _log_posterior_of_class(predicted[1:], classes)
         best = int(np.argmax(own @ weight))
         scale = scales[1 + best]
         return _Choice(PENALTIES[best], shares, scale, float(np.clip(scales[0] / scale, 0.01, 10)))
@@ -617,7 +617,7 @@ class _Member:
         return float(self.data.n_missing[used].sum() / n_cells)
 
 
-def normalized_of_class(predicted: np.ndarray, classes: np.ndarray) -> np.ndarray:
+def _log_posterior_of_class(predicted: np.ndarray, classes: np.ndarray) -> np.ndarray:
     """Return log P of the class of each row in pools, which are not normalized; at least −20."""
     own = predicted[:, np.arange(classes.size), classes]
     with np.errstate(invalid="ignore"):
