@@ -743,7 +743,8 @@ class PooledPosterior:
         # in the order of the members, so that the bits do not depend on the number of threads
         found = parallel_map(lambda pair: pair[0].log_posterior(pair[1]), pairs, self.n_jobs)
         mean = np.sum(found, axis=0) / len(found)
-        posterior = normalized(rescaled(mean, self.log_shares, self.scale))
+        pooled = rescaled(mean, self.log_shares, self.scale)
+        posterior = normalized(possible_rows(pooled, np.exp(self.log_shares)))
         if self.log_prior is None:
             return posterior
         kept = np.isfinite(self.log_shares)

@@ -181,7 +181,7 @@ class BayesNetEnsemble(PosteriorClassifier):
         >>> len(BayesNetEnsemble(3, random_state=0).fit(wine.X, wine.y).members_)
         3
         """
-        plans = self._member_plans()
+        plans = self.member_plans()
         progress = Progress(self.verbose)
         with open_training_rows(X, y, sample_weight, plans[0]) as rows:
             encoder = plans[0].new_encoder()
@@ -206,7 +206,7 @@ class BayesNetEnsemble(PosteriorClassifier):
         progress.stage(f"done: {len(members)} networks")
         return self
 
-    def _member_plans(self) -> list[FitPlan]:
+    def member_plans(self) -> list[FitPlan]:
         """Return the plans of members that differ at random."""
         if not is_integer(self.n_members, 1) or self.n_members > MAX_MEMBERS:
             raise ValueError(
@@ -296,7 +296,7 @@ class BayesNetEnsemble(PosteriorClassifier):
         [0, 1]
         """
         check_is_fitted(self)
-        limits = {"max_cells": self.max_cells, "beyond_max_cells": self.beyond_max_cells}
+        limits: dict[str, Any] = {"max_cells": self.max_cells, "beyond_max_cells": self.beyond_max_cells}
         members = [member.calibrated_posterior() for member in self.members_]
         with np.errstate(divide="ignore"):
             log_shares = np.log(self.class_shares_)
@@ -378,8 +378,12 @@ class BayesNetEnsemble(PosteriorClassifier):
         }
         return make_frame(columns, library)
 
-    def consensus(self, share: float = 0.5) -> list[tuple[str, str]]:
-        """Return the edges that at least a share of the members have, in either direction.
+    def consensus(self, share: float = 0.5) -> Structure:
+        """Return the structure of the edges that at least a share of the members have.
+
+        Edges count in either direction, and have the one that more members have. The most frequent
+        come first; one that would close a cycle is turned around or, if that does not help, left
+        out. The structure can be learned as one network: ``BayesNetClassifier(clf.consensus())``.
 
         Parameters
         ----------
@@ -388,24 +392,31 @@ class BayesNetEnsemble(PosteriorClassifier):
 
         Returns
         -------
-        list of (str, str)
-            Each pair of columns once, in the direction that more members have.
+        Structure
+            The consensus network.
 
         Examples
         --------
         >>> from discbayes import BayesNetEnsemble, load_dataset
         >>> iris = load_dataset("iris")
         >>> clf = BayesNetEnsemble(4, random_state=0).fit(iris.X, iris.y)
-        >>> len(clf.consensus(0.01)) >= len(clf.consensus(1.0))
+        >>> clf.consensus(0.01).n_edges >= clf.consensus(1.0).n_edges
         True
         """
-        edges, names = self._edge_shares(), self.domain_.names
-        return [
-            (names[p], names[i])
-            for (p, i), one in sorted(edges.items())
-            if one + edges.get((i, p), 0.0) >= share
-            and (one, i) > (edges.get((i, p), 0.0), p)  # of equal shares, the earlier column first
-        ]
+        edges = self._edge_shares()
+        either = {edge: one + edges.get(edge[::-1], 0.0) for edge, one in edges.items()}
+        ranked = sorted(edges, key=lambda edge: (-either[edge], -edges[edge], edge))
+        parents: list[list[int]] = [[] for _ in range(self.n_features_in_)]
+        for parent, child in ranked:
+            if either[parent, child] < share:
+                break
+            if parent in parents[child] or child in parents[parent]:
+                continue
+            if child not in _ancestors(parents, parent):
+                parents[child].append(parent)
+            elif parent not in _ancestors(parents, child):
+                parents[parent].append(child)
+        return Structure(tuple(tuple(sorted(group)) for group in parents))
 
     def _edge_shares(self) -> dict[tuple[int, int], float]:
         """Return the share of the members that have each edge (parent, child)."""
@@ -474,6 +485,16 @@ class BayesNetEnsemble(PosteriorClassifier):
         if path is not None:
             report.save(path)
         return report
+
+
+def _ancestors(parents: Sequence[Sequence[int]], feature: int) -> set[int]:
+    """Return a feature and all features from which a path leads to it."""
+    found, left = {feature}, [feature]
+    while left:
+        new = [one for one in parents[left.pop()] if one not in found]
+        found.update(new)
+        left += new
+    return found
 
 
 # ---- learning the members
@@ -611,10 +632,11 @@ class _Member:
 
     @property
     def share_missing(self) -> float:
-        """The share of missing values in the rows."""
-        used = self.data.cards > 1
-        n_cells = max(1, self.data.n_samples * int(used.sum()))
-        return float(self.data.n_missing[used].sum() / n_cells)
+        """The weight of missing values, as a share of all values."""
+        total = self.counts.class_count.sum()
+        used = np.flatnonzero(self.data.cards > 1)
+        observed = sum(float(self.counts.feature(i).sum()) for i in used)
+        return float(np.clip(1 - observed / max(total * used.size, 1e-300), 0.0, 1.0))
 
 
 def _log_posterior_of_class(predicted: np.ndarray, classes: np.ndarray) -> np.ndarray:

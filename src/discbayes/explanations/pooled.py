@@ -136,15 +136,12 @@ def explain_pool(
     """
     # odds against the class of the largest share are finite
     reference = int(np.argmax(pool.log_shares))
-    first = None
-    parts = base = 0.0
-    for member, rows in zip(pool.members, codes, strict=True):
-        found = explain(member, rows, reference)
-        first = first or found
-        parts = parts + found.contributions / len(pool.members)
-        base = base + np.broadcast_to(found.base, found.log_odds.shape) / len(pool.members)
-    assert first is not None
-    parts = np.nan_to_num(pool.scale * parts, posinf=0.0, neginf=0.0)
+    found = [explain(*member, reference) for member in zip(pool.members, codes, strict=True)]
+    first = found[0]
+    parts = np.sum([one.contributions for one in found], axis=0) * (pool.scale / len(found))
+    parts = np.nan_to_num(parts, posinf=0.0, neginf=0.0)
+    bases = [np.broadcast_to(one.base, one.log_odds.shape) for one in found]
+    base = np.sum(bases, axis=0) / len(found)
     odds_of_shares = pool.log_shares - pool.log_shares[reference]
     possible = np.isfinite(odds_of_shares)
     odds_of_shares[~possible] = 0.0

@@ -351,7 +351,7 @@ def _restore_ensemble(model: dict[str, Any]) -> tuple[BayesNetEnsemble, list[str
     packed = as_list(model["members"], "members")
     if not 1 <= len(packed) <= MAX_MEMBERS:
         raise ValueError(f"members: an ensemble has 1 to {MAX_MEMBERS} of them, not {len(packed)}")
-    members = []
+    members: list[BayesNetClassifier] = []
     for number, one in enumerate(packed):
         with naming(f"members[{number}]"):
             member, _ = _restore(as_object(one, "model"))
@@ -394,7 +394,9 @@ def _check_same_columns(member: BayesNetClassifier, first: BayesNetClassifier) -
     if not same_labels or kinds[0] != kinds[1]:
         raise ValueError("it has other columns or classes than the first member")
     if hasattr(member, "feature_names_in_") != hasattr(first, "feature_names_in_"):
-        raise ValueError("its columns have names, and those of the first member none, or vice versa")
+        raise ValueError(
+            "its columns have names, and those of the first member none, or vice versa"
+        )
 
 
 def _unpack_tables(value: Any, domain: Domain, structure: Structure) -> CPTs:
