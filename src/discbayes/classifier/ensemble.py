@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -45,13 +46,15 @@ from discbayes.data.table import Table
 from discbayes.engine import Context, Interrupts, Progress, parallel_map, worker_count
 from discbayes.explanations import PooledExplanation, explain_pool
 from discbayes.explanations.wording import class_position
-from discbayes.network import Structure
+from discbayes.network import CPTs, Structure
 from discbayes.parameters import HierarchicalSmoothing, LevelWeightedCCBN
+from discbayes.parameters.level_weights import PreparedLevels
 from discbayes.search import KDB
 
 PENALTIES = (10.0, 1.0)  # of free parameters, of which held-out rows choose one
 N_STATES = (4, 9)  # the smallest and the largest number of coarse intervals of a member
 MAX_MEMBERS = 1000
+MAX_ITER = 40  # of the weights of a member: a pool gains nothing by more
 N_FOLDS = 5
 SETTINGS_OF_MEMBERS = (
     "categorical",
@@ -226,7 +229,7 @@ class BayesNetEnsemble(PosteriorClassifier):
         seed = int(rng.integers(2**32))
         member = BayesNetClassifier(
             KDB(self.max_parents, score="loo", selective=True, order="sampled", random_state=seed),
-            LevelWeightedCCBN(cell_penalty=PENALTIES[0]),
+            _parameters(PENALTIES[0]),
             discretizer=TwoResolutionDiscretizer(n_states, shift=round(shift, 3)),
             calibrate=None,
             memory=self.memory,
@@ -234,7 +237,7 @@ class BayesNetEnsemble(PosteriorClassifier):
             random_state=seed,
             **{name: getattr(self, name) for name in SETTINGS_OF_MEMBERS},
         )
-        return replace(FitPlan.of(member), calibration=CalibrationPlan("pool", N_FOLDS, False))
+        return replace(FitPlan.of(member), calibration=CalibrationPlan("ensemble", N_FOLDS, False))
 
     # ---- predicting
 
@@ -557,7 +560,7 @@ class _Learning:
             opened = self.rows.encode_without(held_out, weight, encoder, Progress(0))
             with opened as (data, codes_of):
                 part = _Member(plan, *weigh_and_count(plan, data, encoder.classes_))
-                networks = [part.generative, *(part.network(one) for one in PENALTIES)]
+                networks = [part.generative, *part.networks(PENALTIES)]
                 codes = codes_of()
             found.append(
                 [
@@ -576,12 +579,12 @@ class _Learning:
         encoder = plan.new_encoder()
         with self.rows.encode(encoder, Progress(0)) as data:
             part = _Member(plan, *weigh_and_count(plan, data, encoder.classes_))
-            network, generative = part.network(choice.cell_penalty), part.generative
+            (network,), generative = part.networks([choice.cell_penalty]), part.generative
             missing = part.share_missing
         pool = LogPool(choice.shares, generative, choice.generative_scale, 0.0, missing)
         member = BayesNetClassifier(
             plan.structure,
-            LevelWeightedCCBN(cell_penalty=choice.cell_penalty),
+            _parameters(choice.cell_penalty),
             discretizer=plan.encoder.discretizer,
             calibrate=None,
             **self._settings(plan),
@@ -616,17 +619,26 @@ class _Member:
         self.context = Context(np.random.default_rng(0), None, interrupts=Interrupts(0))
         self.structure: Structure = learn_structure(self.plan, self.data, self.counts, self.context)
 
-    def network(self, cell_penalty: float | None) -> BayesNet:
-        """Return the network of a penalty."""
-        return self._learned(LevelWeightedCCBN(cell_penalty=cell_penalty))
+    @cached_property
+    def _prepared(self) -> PreparedLevels:
+        return _parameters(PENALTIES[0]).prepare(self.data, self.counts, self.structure)
+
+    def networks(self, penalties: Sequence[float]) -> list[BayesNet]:
+        """Return the networks of some penalties; each fit begins where the last one ended."""
+        found, start = [], None
+        for penalty in penalties:
+            learner = _parameters(penalty)
+            weights, outcome = learner.maximize(self._prepared, self.context, start)
+            start = outcome.point
+            found.append(self._made(learner, weights.tables(start)))
+        return found
 
     @property
     def generative(self) -> BayesNet:
         """The network of generative estimates."""
-        return self._learned(HierarchicalSmoothing())
+        return self._made(HierarchicalSmoothing(), self._prepared.levels.tables())
 
-    def _learned(self, learner: Any) -> BayesNet:
-        tables = learner.learn(self.data, self.counts, self.structure, self.context)
+    def _made(self, learner: Any, tables: CPTs) -> BayesNet:
         plan = replace(self.plan, parameters=learner)
         return make_network(plan, self.data.domain, tables, self.counts.class_count)
 
@@ -637,6 +649,10 @@ class _Member:
         used = np.flatnonzero(self.data.cards > 1)
         observed = sum(float(self.counts.feature(i).sum()) for i in used)
         return float(np.clip(1 - observed / max(total * used.size, 1e-300), 0.0, 1.0))
+
+
+def _parameters(cell_penalty: float) -> LevelWeightedCCBN:
+    return LevelWeightedCCBN(cell_penalty=cell_penalty, max_iter=MAX_ITER)
 
 
 def _log_posterior_of_class(predicted: np.ndarray, classes: np.ndarray) -> np.ndarray:
