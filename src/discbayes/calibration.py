@@ -37,7 +37,7 @@ MAX_TEMPERATURE = 1e3
 STRENGTH = 1.0  # virtual rows
 AUTO = "auto"
 # rows to hold out, by their weight: few numbers need no more
-ENOUGH_ROWS = {"temperature": 5_000.0, "pool": 1_000.0}
+ENOUGH_ROWS = {"temperature": 5_000.0, "pool": 1_000.0, "ensemble": 700.0}
 MIN_SCALE = 0.01
 MAX_SCALE = 10.0
 POOL_EXPONENT = 8  # with an eighth of the values missing, the network has a third of the weight

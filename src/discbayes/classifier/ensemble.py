@@ -17,6 +17,9 @@ from discbayes._lazy_imports import leaf
 from discbayes._settings import is_integer
 from discbayes.bayesnet import BayesNet
 from discbayes.calibration import (
+    AUTO,
+    MAX_SCALE,
+    MIN_SCALE,
     LogPool,
     PooledPosterior,
     learn_scale,
@@ -135,7 +138,7 @@ class BayesNetEnsemble(PosteriorClassifier):
         *,
         max_parents: int = 2,
         categorical: str | Sequence[Any] = "auto",
-        missing: str = "available",
+        missing: str = AUTO,
         unknown: str = "marginalize",
         class_weight: str | Mapping[Any, float] | None = None,
         class_prior: Sequence[float] | None = None,
@@ -188,12 +191,13 @@ class BayesNetEnsemble(PosteriorClassifier):
         progress = Progress(self.verbose)
         with open_training_rows(X, y, sample_weight, plans[0]) as rows:
             encoder = plans[0].new_encoder()
-            with rows.encode(encoder, progress):
+            with rows.encode(encoder, progress) as data:
+                has_missing = bool(data.n_missing.any())
                 encoder.warn_of_unused()
                 folds = assign_calibration_folds(plans[0], rows, encoder)
-            learning = _Learning(rows, folds, encoder.domain_, self.n_jobs, progress)
-            choice = learning.choose(plans)
-            members = learning.learn(plans, choice)
+            learning = _Learning(rows, folds, encoder.domain_, has_missing, self.n_jobs, progress)
+            choice = learning.choose(plans, chooses_missing=self.missing == AUTO)
+            members = learning.learn([plan.with_missing(choice.missing) for plan in plans], choice)
         fitted = {
             "classes_": encoder.classes_,
             "members_": members,
@@ -299,7 +303,10 @@ class BayesNetEnsemble(PosteriorClassifier):
         [0, 1]
         """
         check_is_fitted(self)
-        limits: dict[str, Any] = {"max_cells": self.max_cells, "beyond_max_cells": self.beyond_max_cells}
+        limits: dict[str, Any] = {
+            "max_cells": self.max_cells,
+            "beyond_max_cells": self.beyond_max_cells,
+        }
         members = [member.calibrated_posterior() for member in self.members_]
         with np.errstate(divide="ignore"):
             log_shares = np.log(self.class_shares_)
@@ -505,12 +512,14 @@ def _ancestors(parents: Sequence[Sequence[int]], feature: int) -> set[int]:
 
 @dataclass(frozen=True)
 class _Choice:
-    """What held-out rows determine: a penalty, two scales, and the class shares."""
+    """What held-out rows determine: missing values, a penalty, scales; and the class shares."""
 
+    missing: str
     cell_penalty: float
     shares: np.ndarray
     scale: float = 1.0
     generative_scale: float = 1.0
+    score: float = 0.0  # Σ log P(y | x) of the held-out rows
 
 
 @dataclass
@@ -520,6 +529,7 @@ class _Learning:
     rows: TrainingRows
     folds: FoldAssignment | None
     domain: Domain
+    has_missing: bool
     n_jobs: int | None
     progress: Progress
 
@@ -530,23 +540,38 @@ class _Learning:
             warnings.simplefilter("ignore", UserWarning)
             return parallel_map(function, items, self.n_jobs if in_memory else 1)
 
-    def choose(self, plans: list[FitPlan]) -> _Choice:
+    def choose(self, plans: list[FitPlan], chooses_missing: bool) -> _Choice:
         """Choose what depends on the pool of all members, on held-out rows."""
+        missing = plans[0].encoder.missing
         if self.folds is None:
             n_classes = self.domain.n_classes
-            return _Choice(PENALTIES[0], np.full(n_classes, 1 / n_classes))
+            return _Choice(missing, PENALTIES[0], np.full(n_classes, 1 / n_classes))
         self.progress.stage(f"held-out rows: {len(plans)} networks without each fold")
+        choice = self._choose(plans, self.folds)
+        if not (chooses_missing and self.has_missing):
+            return choice
+        other = self._choose([plan.with_missing("value") for plan in plans], self.folds)
+        return other if other.score > choice.score else choice
+
+    def _choose(self, plans: list[FitPlan], folds: FoldAssignment) -> _Choice:
         # generative estimates first, then those of each penalty
         predicted = np.sum(self._map(self._held_out, plans), axis=0) / len(plans)
-        factors, shares = calibration_weights(
-            plans[0], self.folds, np.array(self.domain.target.values, dtype=object)
+        labels = np.array(self.domain.target.values, dtype=object)
+        factors, shares = calibration_weights(plans[0], folds, labels)
+        classes, weight = folds.classes, factors[folds.classes] * folds.weight
+        score = _log_posterior_of_class(predicted[1:], classes) @ weight
+        best = int(np.argmax(score))
+        own = learn_scale(predicted[1 + best], classes, weight, shares)
+        # members are pooled with their generative estimates, before their pool is scaled
+        generative = learn_scale(predicted[0], classes, weight, shares) / own
+        return _Choice(
+            plans[0].encoder.missing,
+            PENALTIES[best],
+            shares,
+            own,
+            float(np.clip(generative, MIN_SCALE, MAX_SCALE)),
+            float(score[best]),
         )
-        classes, weight = self.folds.classes, factors[self.folds.classes] * self.folds.weight
-        scales = [learn_scale(one, classes, weight, shares) for one in predicted]
-        own = _log_posterior_of_class(predicted[1:], classes)
-        best = int(np.argmax(own @ weight))
-        scale = scales[1 + best]
-        return _Choice(PENALTIES[best], shares, scale, float(np.clip(scales[0] / scale, 0.01, 10)))
 
     def _held_out(self, plan: FitPlan) -> np.ndarray:
         """Return the log posteriors of held-out rows: generative ones, and of each penalty."""
