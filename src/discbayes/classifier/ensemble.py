@@ -671,9 +671,11 @@ class _Member:
     def share_missing(self) -> float:
         """The weight of missing values, as a share of all values."""
         total = self.counts.class_count.sum()
-        used = np.flatnonzero(self.data.cards > 1)
-        observed = sum(float(self.counts.feature(i).sum()) for i in used)
-        return float(np.clip(1 - observed / max(total * used.size, 1e-300), 0.0, 1.0))
+        used: list[int] = np.flatnonzero(self.data.cards > 1).tolist()
+        observed = np.sum([self.counts.feature(i).sum() for i in used])
+        if not used or not total > 0:
+            return 0.0
+        return float(np.clip(1 - observed / (total * len(used)), 0.0, 1.0))
 
 
 def _parameters(cell_penalty: float) -> LevelWeightedCCBN:
