@@ -123,9 +123,11 @@ def test_contributions_against_a_class_are_the_scaled_mean_of_the_members(fitted
 
 def test_an_explanation_shows_values_as_they_were_given(fitted):
     text = repr(fitted.explain(pd.DataFrame({"size": [2.5], "color": ["red"], "width": [np.nan]})))
-    assert "size = 2.5: " in text and "color = red: " in text and "unknown: width" in text
+    for part in ("size = 2.5: ", "color = red: ", "unknown: width"):
+        assert part in text
     frame = fitted.explain(rows(2)[0]).to_frame("pandas")
-    assert len(frame) == 2 * 3 * 3 and frame["given"].isna().all()
+    assert len(frame) == 2 * 3 * 3
+    assert frame["given"].isna().all()
     with pytest.raises(ValueError, match=r"members_\[0\]"):
         fitted.explain(rows(2)[0]).relevance()
 

@@ -60,7 +60,8 @@ def test_explain_a_row(folder, capsys, form):
     model, rows = folder / "m.json", folder / "rows.csv"
     assert not run("explain", model, rows, "--row", "3", "--format", form)
     out = capsys.readouterr().out
-    assert "age" in out and "color" in out
+    assert "age" in out
+    assert "color" in out
     if form == "json":
         found = json.loads(out)[0]
         total = found["base"] + sum(one["contribution"] for one in found["contributions"])
@@ -76,14 +77,16 @@ def test_what_needs_one_network_is_refused_with_the_way_out(folder, capsys, word
     command, *options = words
     assert run(command, folder / "m.json", folder / "rows.csv", *options)
     error = capsys.readouterr().err
-    assert "ensemble of 2 networks" in error and "without --ensemble" in error
+    assert "ensemble of 2 networks" in error
+    assert "without --ensemble" in error
 
 
 def test_report(folder, capsys):
     page = folder / "page.html"
     assert not run("report", folder / "m.json", folder / "rows.csv", "-o", page)
     html = page.read_text("utf-8")
-    assert "Consensus network" in html and "Members" in html and "Evaluation" in html
+    for title in ("Consensus network", "Members", "Evaluation"):
+        assert title in html
 
 
 def test_options_of_one_network_are_refused(folder, capsys):
