@@ -85,14 +85,29 @@ class BayesNetEnsemble(PosteriorClassifier):
         The number of networks.
     max_parents : int, default=2
         The largest number of feature parents in a member.
-    categorical, missing, unknown, class_weight, class_prior, max_cells, beyond_max_cells
-        As in ``BayesNetClassifier``.
+    categorical : "auto", "all" or list, default="auto"
+        The numeric columns that are categories, as in ``BayesNetClassifier``.
+    missing : {"auto", "available", "value", "drop", "error"}, default="auto"
+        Missing values at fit, as in ``BayesNetClassifier``; held-out rows choose between
+        "available" and "value".
+    unknown : {"marginalize", "error"}, default="marginalize"
+        Values at prediction time that were not seen at fit: treated as missing, or an error.
+    class_weight : "balanced", dict or None, default=None
+        Weights of the classes.
+    class_prior : sequence of float, optional
+        Class shares where the ensemble will be used, in the order of ``classes_``.
+    max_cells : int, default=100_000_000
+        The number of cells that exact marginalization may compute for a row in a member.
+    beyond_max_cells : "estimate", "raise" or int, default="estimate"
+        What is done with rows that need more, as in ``BayesNetClassifier``.
     n_jobs : int, optional
         The number of threads over members; None is one, -1 all cores. The result does not depend on
         it.
-    memory, cluster
-        As in ``BayesNetClassifier``: members are learned one after the other then, and each reads
-        the rows twice, and twice more for each fold.
+    memory : int or str, optional
+        Where rows are read from files or in batches: about how many bytes they may take at a time.
+        Each member reads the rows twice, and twice more for each fold.
+    cluster : str, int or distributed.Client, optional
+        The Dask cluster on which members are learned, as in ``BayesNetClassifier``.
     random_state : int, RandomState or None, default=None
         The seed of the differences between members.
     verbose : int, default=0
@@ -172,8 +187,12 @@ class BayesNetEnsemble(PosteriorClassifier):
 
         Parameters
         ----------
-        X, y, sample_weight
-            As in ``BayesNetClassifier.fit``: a table in memory, or a source to read rows from.
+        X : frame, array, list of rows, or a source to read them from
+            As in ``BayesNetClassifier.fit``.
+        y : sequence of labels, or str
+            The class labels. Of a source, the name of the target column; None for pairs.
+        sample_weight : sequence of float or str, optional
+            A weight of 2 equals the row twice. Of a source, the name of a column.
 
         Returns
         -------
@@ -214,7 +233,19 @@ class BayesNetEnsemble(PosteriorClassifier):
         return self
 
     def member_plans(self) -> list[FitPlan]:
-        """Return the plans of members that differ at random."""
+        """Return the plans of members that differ at random.
+
+        Returns
+        -------
+        list of FitPlan
+            The settings of each member, checked and resolved.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetEnsemble
+        >>> len(BayesNetEnsemble(3).member_plans())
+        3
+        """
         if not is_integer(self.n_members, 1) or self.n_members > MAX_MEMBERS:
             raise ValueError(
                 f"n_members={self.n_members!r} must be a whole number from 1 to {MAX_MEMBERS}"

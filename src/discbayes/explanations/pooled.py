@@ -32,8 +32,22 @@ class PooledExplanation(Explanation):
 
     Parameters
     ----------
-    beliefs, codes, against, base, contributions, log_odds, posterior, impossible
-        As in ``Explanation``; ``beliefs`` and ``codes`` are those of the first member.
+    beliefs : CalibratedPosterior
+        The first member.
+    codes : ndarray of shape (n_features, n_rows)
+        The rows as codes of the first member.
+    against : int or None
+        Position of the class that the others are compared with; None for all others together.
+    base : ndarray of shape (n_classes,) or (n_rows, n_classes)
+        The log odds of each class before anything is known.
+    contributions : ndarray of shape (n_rows, n_features, n_classes)
+        The contribution of each value; NaN where it is missing.
+    log_odds : ndarray of shape (n_rows, n_classes)
+        The log odds of each class.
+    posterior : ndarray of shape (n_rows, n_classes)
+        P(c | x observed) of the pool.
+    impossible : ndarray of bool, shape (n_rows,)
+        No row is impossible in a pool.
     texts : ndarray of shape (n_rows, n_features)
         The values as they were given; None where they are missing.
 
