@@ -377,7 +377,7 @@ class BayesNetEnsemble(PosteriorClassifier):
         >>> iris = load_dataset("iris")
         >>> clf = BayesNetEnsemble(2, random_state=0).fit(iris.X, iris.y)
         >>> clf.explain(iris.X.iloc[[60]])
-        prior: −0.69 for versicolor
+        prior: −0.68 for versicolor
         petal ...
         """
         check_is_fitted(self)
@@ -447,7 +447,7 @@ class BayesNetEnsemble(PosteriorClassifier):
         edges = self._edge_shares()
         either = {edge: one + edges.get(edge[::-1], 0.0) for edge, one in edges.items()}
         ranked = sorted(edges, key=lambda edge: (-either[edge], -edges[edge], edge))
-        parents: list[list[int]] = [[] for _ in range(self.n_features_in_)]
+        parents: list[list[int]] = [[] for _ in self.domain_.names]
         for parent, child in ranked:
             if either[parent, child] < share:
                 break

@@ -115,7 +115,7 @@ class PosteriorClassifier(ClassifierMixin, BaseEstimator):
         >>> iris = load_dataset("iris")
         >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
         >>> clf.predict_proba({"petal width (cm)": 1.0}).round(2).tolist()
-        [[0.02, 0.84, 0.13]]
+        [[0.2, 0.78, 0.02]]
         """
         if is_source(X):
             return self._predict_source(X, "predict_proba", class_prior=class_prior)
@@ -174,7 +174,7 @@ class PosteriorClassifier(ClassifierMixin, BaseEstimator):
         >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
         >>> costs = {"virginica": {"setosa": 1000}}
         >>> clf.expected_costs(iris.X.iloc[[0]], costs).round(1).tolist()
-        [[2.9, 0.0, 0.0]]
+        [[1.2, 0.0, 0.0]]
         """
         if is_source(X):
             return self._predict_source(X, "expected_costs", costs=costs, class_prior=class_prior)
