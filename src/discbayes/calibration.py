@@ -29,6 +29,7 @@ from sklearn.isotonic import IsotonicRegression
 from discbayes import inference
 from discbayes._settings import is_integer
 from discbayes.bayesnet import BayesNet
+from discbayes.engine import parallel_map
 from discbayes.inference import log_marginal
 
 MIN_TEMPERATURE = 1e-3
@@ -36,7 +37,7 @@ MAX_TEMPERATURE = 1e3
 STRENGTH = 1.0  # virtual rows
 AUTO = "auto"
 # rows to hold out, by their weight: few numbers need no more
-ENOUGH_ROWS = {"temperature": 5_000.0, "pool": 1_000.0}
+ENOUGH_ROWS = {"temperature": 5_000.0, "pool": 1_000.0, "ensemble": 700.0}
 MIN_SCALE = 0.01
 MAX_SCALE = 10.0
 POOL_EXPONENT = 8  # with an eighth of the values missing, the network has a third of the weight
@@ -58,10 +59,7 @@ class Calibration(ABC):
     keeps_order: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        if self.class_shares.ndim != 1 or not _sums_to_one(self.class_shares):
-            raise ValueError(
-                "the class shares of a calibration must be probabilities that sum to 1"
-            )
+        check_class_shares(self.class_shares)
 
     @abstractmethod
     def _log_posterior(self, log_joint: np.ndarray) -> np.ndarray:
@@ -100,6 +98,12 @@ class Calibration(ABC):
         # exact for calibrated probabilities: their odds change as the shares do
         change[kept] = log_prior[kept] - np.log(self.class_shares[kept])
         return normalized(possible_rows(posterior + change, np.exp(log_prior)))
+
+
+def check_class_shares(shares: np.ndarray) -> None:
+    """Refuse class shares that are not probabilities of one distribution."""
+    if shares.ndim != 1 or not _sums_to_one(shares):
+        raise ValueError("the class shares of a calibration must be probabilities that sum to 1")
 
 
 def _sums_to_one(shares: np.ndarray) -> bool:
@@ -751,3 +755,74 @@ def log_prior_of(prior: Sequence[float], n_classes: int) -> np.ndarray:
         raise ValueError(f"class_prior={prior!r} must be probabilities that sum to 1")
     with np.errstate(divide="ignore"):
         return np.log(share / share.sum())
+
+
+# ---- a pool of several networks
+
+
+@dataclass(frozen=True, eq=False)
+class PooledPosterior:
+    """The log pool of the posteriors of several members, each of which has codes of its own.
+
+    With b the logarithms of the class shares and L the mean of the members' log posteriors::
+
+        log P(c | x) = b + scale·(L − b) + constant
+
+    Parameters
+    ----------
+    members : tuple of CalibratedPosterior
+        The posteriors of the members.
+    labels : ndarray
+        The class labels.
+    log_shares : ndarray
+        The logarithms of the class shares of the fit.
+    scale : float
+        The factor on the mean log odds beyond those of the class shares.
+    log_prior : ndarray or None
+        The logarithms of class shares that replace those of the fit.
+    n_jobs : int or None
+        The number of threads over members.
+    """
+
+    members: tuple[CalibratedPosterior, ...]
+    labels: np.ndarray
+    log_shares: np.ndarray
+    scale: float
+    log_prior: np.ndarray | None = None
+    n_jobs: int | None = None
+
+    def log_posterior(self, codes: Sequence[np.ndarray]) -> np.ndarray:
+        """Return log P(c | x observed) of rows, given as the codes of each member."""
+        pairs = list(zip(self.members, codes, strict=True))
+        # in the order of the members, so that the bits do not depend on the number of threads
+        found = parallel_map(lambda pair: pair[0].log_posterior(pair[1]), pairs, self.n_jobs)
+        mean = np.sum(found, axis=0) / len(found)
+        pooled = rescaled(mean, self.log_shares, self.scale)
+        posterior = normalized(possible_rows(pooled, np.exp(self.log_shares)))
+        if self.log_prior is None:
+            return posterior
+        kept = np.isfinite(self.log_shares)
+        change = np.full(kept.size, -np.inf)
+        change[kept] = self.log_prior[kept] - self.log_shares[kept]
+        return normalized(possible_rows(posterior + change, np.exp(self.log_prior)))
+
+    def posterior(self, codes: Sequence[np.ndarray]) -> np.ndarray:
+        """Return P(c | x observed)."""
+        return np.exp(self.log_posterior(codes))
+
+    def decisions(self, codes: Sequence[np.ndarray]) -> np.ndarray:
+        """Return the position of the most probable class of each row, the first of equal ones."""
+        return np.asarray(self.log_posterior(codes).argmax(axis=1))
+
+
+def rescaled(log_posterior: np.ndarray, log_shares: np.ndarray, scale: float) -> np.ndarray:
+    """Return log posteriors whose log odds beyond those of the class shares have a factor.
+
+    >>> rescaled(np.log([[0.5, 0.5]]), np.log([0.2, 0.8]), 1.0).round(2)
+    array([[-0.69, -0.69]])
+    """
+    kept = np.isfinite(log_shares)
+    found = np.full(log_posterior.shape, -np.inf)
+    away = log_posterior[:, kept] - log_shares[kept]
+    found[:, kept] = log_shares[kept] + scale * away
+    return found

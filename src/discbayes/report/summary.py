@@ -52,14 +52,19 @@ def summary_html(classifier: BayesNetClassifier) -> str:
     parameters = _how(classifier.parameters, _PARAMETERS | {AUTO: _PARAMETERS["levels"]})
     n_edges = count_of(network.structure.n_edges, "edge")
     facts = {
-        "Features": _features(domain),
+        "Features": features_text(domain),
         "Structure": f"{structure}, {n_edges}{_left_out(classifier)}",
         "Parameters": f"{parameters}, {count_of(network.n_parameters, 'free parameter')}",
         "Calibration": _calibration(classifier.calibration_),
     }
+    return head_html("Bayesian network classifier", domain, facts)
+
+
+def head_html(kicker: str, domain: Domain, facts: Mapping[str, str]) -> str:
+    """Return the title, one sentence and some facts in plain text."""
     listed = definitions_html("facts", ((name, escaped(text)) for name, text in facts.items()))
     return (
-        '<p class="kicker">Bayesian network classifier</p><h1><bdi'
+        f'<p class="kicker">{kicker}</p><h1><bdi'
         f' title="{escaped(domain.target.name)}">{escaped(domain.target.name)}</bdi></h1><p'
         f' class="lead">{_classes(domain)} by {count_of(len(domain.features), "feature")}, any of'
         f" which may be unknown.</p>{listed}"
@@ -76,7 +81,8 @@ def _classes(domain: Domain) -> str:
     return f"Tells {', '.join(shown[:-1])} and {shown[-1]} apart"
 
 
-def _features(domain: Domain) -> str:
+def features_text(domain: Domain) -> str:
+    """Return how many features of each kind there are, and which are not used."""
     kinds = Counter(variable.kind for variable in domain.features)
     known = ", ".join(f"{number} {kind}" for kind, number in kinds.items())
     if not domain.unused:
