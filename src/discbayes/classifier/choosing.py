@@ -29,6 +29,7 @@ from discbayes.classifier.fitting import (
     FitPlan,
     learn_structure,
     make_network,
+    share_missing,
     weigh_and_count,
 )
 from discbayes.classifier.training_rows import TrainingRows
@@ -105,14 +106,17 @@ def choose_network(
     pool : callable or None
         Makes the log pool of the generative network of all rows.
     """
-    if folds is None:
-        return _with_choice(plan, FIRST), None
+    if folds is None:  # rows that cannot be held out cannot tell more than their counts do
+        structure = NaiveBayes() if plan.chooses_structure else plan.structure
+        return replace(plan, structure=structure, parameters=HierarchicalSmoothing()), None
     with ExitStack() as opened:
-        comparison = Comparison(list(_open_folds(plan, rows, encoder, folds, opened)))
+        comparison = ChoiceComparison(list(_open_folds(plan, rows, encoder, folds, opened)))
         of_missing = {}
         if plan.chooses_missing and any(part.share_missing for part in comparison.parts):
             plans = {"available": plan, "value": plan.with_missing("value")}
-            as_value = Comparison(list(_open_folds(plans["value"], rows, encoder, folds, opened)))
+            as_value = ChoiceComparison(
+                list(_open_folds(plans["value"], rows, encoder, folds, opened))
+            )
             compared = {"available": comparison, "value": as_value}
             of_missing = {name: one.mean_loss(FIRST) for name, one in compared.items()}
             missing = min(of_missing, key=of_missing.__getitem__)
@@ -140,7 +144,7 @@ def choose_network(
     return plan, lambda generative: LogPool(shares, generative, scale, doubt, float(usual))
 
 
-class Comparison:
+class ChoiceComparison:
     """Choices that are compared on the held-out rows of some folds.
 
     Parameters
@@ -271,9 +275,7 @@ class _Fold:
     @property
     def share_missing(self) -> float:
         """The share of missing values in the rows to learn from."""
-        used = self.data.cards > 1
-        n_cells = max(1, self.data.n_samples * int(used.sum()))
-        return float(self.data.n_missing[used].sum() / n_cells)
+        return share_missing(self.data, self.counts)
 
     def generative_log_joint(self, choice: Choice) -> np.ndarray:
         """Return the log-joint of the held-out rows under the generative estimates."""

@@ -36,6 +36,7 @@ from discbayes.classifier.fitting import (
     adopt,
     learn_structure,
     make_network,
+    share_missing,
     weigh_and_count,
 )
 from discbayes.classifier.predicting import PosteriorClassifier
@@ -701,12 +702,7 @@ class _Member:
     @property
     def share_missing(self) -> float:
         """The weight of missing values, as a share of all values."""
-        total = self.counts.class_count.sum()
-        used: list[int] = np.flatnonzero(self.data.cards > 1).tolist()
-        observed = np.sum([self.counts.feature(i).sum() for i in used])
-        if not used or not total > 0:
-            return 0.0
-        return float(np.clip(1 - observed / (total * len(used)), 0.0, 1.0))
+        return share_missing(self.data, self.counts)
 
 
 def _parameters(cell_penalty: float) -> LevelWeightedCCBN:
