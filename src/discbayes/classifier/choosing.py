@@ -118,7 +118,8 @@ def choose_network(
                 list(_open_folds(plans["value"], rows, encoder, folds, opened))
             )
             compared = {"available": comparison, "value": as_value}
-            of_missing = {name: one.mean_loss(FIRST) for name, one in compared.items()}
+            first = FIRST if plan.chooses_structure else Choice(EVERY_PARENT)
+            of_missing = {name: one.mean_loss(first) for name, one in compared.items()}
             missing = min(of_missing, key=of_missing.__getitem__)
             plan, comparison = plans[missing], compared[missing]
         chosen = comparison.choose(plan.chooses_structure)
