@@ -235,7 +235,10 @@ def choices() -> str:
     gains = {
         "a tree over naive Bayes, generative": ("TAN-MAP", "NB-MAP"),
         "a tree over naive Bayes, conditional likelihood": ("TAN-D-R", "NB-D-R"),
-        "a tree by classification rate over that of the default of 0.1": ("TAN-CR-E-G", "TAN-E-G+T"),
+        "a tree by classification rate over that of the default of 0.1": (
+            "TAN-CR-E-G",
+            "TAN-E-G+T",
+        ),
     }
     lines += [
         "",
