@@ -975,7 +975,7 @@ class BayesNetClassifier(WithOldLimits, ClassifierMixin, BaseEstimator):
         --------
         >>> from discbayes import BayesNetClassifier, load_dataset
         >>> iris = load_dataset("iris")
-        >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
+        >>> clf = BayesNetClassifier("tan", "hybrid").fit(iris.X, iris.y)
         >>> clf.value_of_information({"sepal length (cm)": 5.0}).best
         'petal width (cm)'
         """
