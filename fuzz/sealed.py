@@ -72,7 +72,8 @@ def check_answers(classifier: object) -> None:
     """Probabilities of rows with and without missing values, decisions, and questions about columns
     and the class.
     """
-    network = classifier.network_
+    members = getattr(classifier, "members_", None)
+    network = classifier.network_ if members is None else members[-1].network_
     features = network.domain.features
     rows = np.array([[None] * len(features), [some_value(each) for each in features]], dtype=object)
     rows = np.vstack([rows, np.where(np.arange(len(features)) % 2, rows[0], rows[1])])

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from discbayes._version import __version__
 from discbayes.bayesnet import BayesNet
-from discbayes.classifier import BayesNetClassifier
+from discbayes.classifier import BayesNetClassifier, BayesNetEnsemble
 from discbayes.data import (
     DataWarning,
     EqualFrequencyDiscretizer,
@@ -78,6 +78,7 @@ __all__ = [
     "Annealing",
     "BayesNet",
     "BayesNetClassifier",
+    "BayesNetEnsemble",
     "Branching",
     "ClassificationRate",
     "ConditionalLikelihood",

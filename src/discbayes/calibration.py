@@ -29,6 +29,7 @@ from sklearn.isotonic import IsotonicRegression
 from discbayes import inference
 from discbayes._settings import is_integer
 from discbayes.bayesnet import BayesNet
+from discbayes.engine import parallel_map
 from discbayes.inference import log_marginal
 
 MIN_TEMPERATURE = 1e-3
@@ -36,7 +37,7 @@ MAX_TEMPERATURE = 1e3
 STRENGTH = 1.0  # virtual rows
 AUTO = "auto"
 # rows to hold out, by their weight: few numbers need no more
-ENOUGH_ROWS = {"temperature": 5_000.0, "pool": 1_000.0}
+ENOUGH_ROWS = {"temperature": 5_000.0, "pool": 1_000.0, "ensemble": 700.0}
 MIN_SCALE = 0.01
 MAX_SCALE = 10.0
 POOL_EXPONENT = 8  # with an eighth of the values missing, the network has a third of the weight
@@ -58,10 +59,7 @@ class Calibration(ABC):
     keeps_order: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        if self.class_shares.ndim != 1 or not _sums_to_one(self.class_shares):
-            raise ValueError(
-                "the class shares of a calibration must be probabilities that sum to 1"
-            )
+        check_class_shares(self.class_shares)
 
     @abstractmethod
     def _log_posterior(self, log_joint: np.ndarray) -> np.ndarray:
@@ -100,6 +98,12 @@ class Calibration(ABC):
         # exact for calibrated probabilities: their odds change as the shares do
         change[kept] = log_prior[kept] - np.log(self.class_shares[kept])
         return normalized(possible_rows(posterior + change, np.exp(log_prior)))
+
+
+def check_class_shares(shares: np.ndarray) -> None:
+    """Refuse class shares that are not probabilities of one distribution."""
+    if shares.ndim != 1 or not _sums_to_one(shares):
+        raise ValueError("the class shares of a calibration must be probabilities that sum to 1")
 
 
 def _sums_to_one(shares: np.ndarray) -> bool:
@@ -313,31 +317,62 @@ class LogPool(Calibration):
         >>> np.exp(pool.pooled(log_joint, log_joint, np.zeros(1)))
         array([[0.2, 0.3, 0.5]])
         """
-        beyond = np.maximum(share - self.usual_missing, 0.0) / max(1 - self.usual_missing, 1e-9)
-        weight = (1 - np.minimum(beyond, 1.0)[:, None]) ** POOL_EXPONENT
-        scale = self.scale ** (1 - share[:, None])
+        own, of_generative = (weight[:, None] for weight in self.weights(share))
         with np.errstate(divide="ignore"):
             shares = np.log(self.class_shares)
         kept = np.isfinite(shares)
         found = np.full(log_joint.shape, -np.inf)
-        away = generative[:, kept] - shares[kept]
-        # of a complete row, whatever the generative estimates are
-        of_generative = np.where(weight == 1, 0.0, (1 - weight) * scale * away)
-        found[:, kept] = weight * log_joint[:, kept] + (1 - weight) * shares[kept] + of_generative
+        found[:, kept] = (
+            _weighted(own, log_joint[:, kept])
+            + (1 - own) * shares[kept]
+            + _weighted(of_generative, generative[:, kept] - shares[kept])
+        )
         return found
+
+    def weights(self, share: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the weights of both networks in rows with these shares of missing values.
+
+        Parameters
+        ----------
+        share : ndarray of shape (n_samples,)
+            The shares of missing values.
+
+        Returns
+        -------
+        own, generative : ndarray of shape (n_samples,)
+            The factors w and (1 − w)·τ on the log odds.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> pool = BayesNetClassifier("auto", "auto").fit(iris.X, iris.y).calibration_
+        >>> pool.weights(np.array([0.0, 1.0]))
+        (array([1., 0.]), array([0., 1.]))
+        """
+        beyond = np.maximum(share - self.usual_missing, 0.0) / max(1 - self.usual_missing, 1e-9)
+        own = (1 - np.minimum(beyond, 1.0)) ** POOL_EXPONENT
+        return own, (1 - own) * self.scale ** (1 - share)
 
     def _log_posterior(self, log_joint: np.ndarray) -> np.ndarray:
         posterior = normalized(log_joint)
         if not self.doubt:
             return posterior
         with np.errstate(divide="ignore"):
-            return np.logaddexp(
+            mixed = np.logaddexp(
                 np.log1p(-self.doubt) + posterior, np.log(self.doubt * self.class_shares)
             )
+        return normalized(mixed)  # the shares sum to one but for rounding
 
     def __repr__(self) -> str:
         numbers = ("scale", "doubt", "usual_missing")
         return f"LogPool({', '.join(f'{name}={getattr(self, name):.3g}' for name in numbers)})"
+
+
+def _weighted(weight: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    """Return weighted logarithms; what has no weight may be −∞."""
+    with np.errstate(invalid="ignore"):
+        return np.where(weight == 0, 0.0, weight * scores)
 
 
 # ---- learning a map
@@ -655,6 +690,29 @@ class CalibratedPosterior:
             return normalized(log_joint)
         return self.calibration.log_posterior(log_joint, self.log_prior)
 
+    def missing_posteriors(self, codes: np.ndarray) -> dict[int, np.ndarray]:
+        """Return P(value | x observed, c) of every missing value of one row of codes.
+
+        That of a log pool is the normalized product of those of both networks, each to the power
+        of its weight in the row. In a class that is impossible, or in which every value is,
+        all are equally probable.
+        """
+        found = [network.missing_posteriors_of(codes) for network in self.networks]
+        if self.pool is None:
+            return found[0]
+        weights = self.pool.weights(self.pool.share_missing(codes))
+        possible = self.log_joint(codes)[0] > -np.inf
+        pooled = {}
+        for i in found[0]:
+            with np.errstate(divide="ignore"):
+                logs = [np.log(shares[i]) for shares in found]
+            scores = _weighted(weights[0], logs[0]) + _weighted(weights[1], logs[1])
+            total = log_marginal(scores.T)
+            kept = possible & (total > -np.inf)
+            pooled[i] = np.full(scores.shape, 1 / len(scores))
+            pooled[i][:, kept] = np.exp(scores[:, kept] - total[kept])
+        return pooled
+
     def decisions(self, codes: np.ndarray) -> np.ndarray:
         """Return the position of the most probable class of each row, the first of equal ones."""
         return self.scores_of(self.log_joint(codes)).argmax(axis=1)
@@ -697,3 +755,74 @@ def log_prior_of(prior: Sequence[float], n_classes: int) -> np.ndarray:
         raise ValueError(f"class_prior={prior!r} must be probabilities that sum to 1")
     with np.errstate(divide="ignore"):
         return np.log(share / share.sum())
+
+
+# ---- a pool of several networks
+
+
+@dataclass(frozen=True, eq=False)
+class PooledPosterior:
+    """The log pool of the posteriors of several members, each of which has codes of its own.
+
+    With b the logarithms of the class shares and L the mean of the members' log posteriors::
+
+        log P(c | x) = b + scale·(L − b) + constant
+
+    Parameters
+    ----------
+    members : tuple of CalibratedPosterior
+        The posteriors of the members.
+    labels : ndarray
+        The class labels.
+    log_shares : ndarray
+        The logarithms of the class shares of the fit.
+    scale : float
+        The factor on the mean log odds beyond those of the class shares.
+    log_prior : ndarray or None
+        The logarithms of class shares that replace those of the fit.
+    n_jobs : int or None
+        The number of threads over members.
+    """
+
+    members: tuple[CalibratedPosterior, ...]
+    labels: np.ndarray
+    log_shares: np.ndarray
+    scale: float
+    log_prior: np.ndarray | None = None
+    n_jobs: int | None = None
+
+    def log_posterior(self, codes: Sequence[np.ndarray]) -> np.ndarray:
+        """Return log P(c | x observed) of rows, given as the codes of each member."""
+        pairs = list(zip(self.members, codes, strict=True))
+        # in the order of the members, so that the bits do not depend on the number of threads
+        found = parallel_map(lambda pair: pair[0].log_posterior(pair[1]), pairs, self.n_jobs)
+        mean = np.sum(found, axis=0) / len(found)
+        pooled = rescaled(mean, self.log_shares, self.scale)
+        posterior = normalized(possible_rows(pooled, np.exp(self.log_shares)))
+        if self.log_prior is None:
+            return posterior
+        kept = np.isfinite(self.log_shares)
+        change = np.full(kept.size, -np.inf)
+        change[kept] = self.log_prior[kept] - self.log_shares[kept]
+        return normalized(possible_rows(posterior + change, np.exp(self.log_prior)))
+
+    def posterior(self, codes: Sequence[np.ndarray]) -> np.ndarray:
+        """Return P(c | x observed)."""
+        return np.exp(self.log_posterior(codes))
+
+    def decisions(self, codes: Sequence[np.ndarray]) -> np.ndarray:
+        """Return the position of the most probable class of each row, the first of equal ones."""
+        return np.asarray(self.log_posterior(codes).argmax(axis=1))
+
+
+def rescaled(log_posterior: np.ndarray, log_shares: np.ndarray, scale: float) -> np.ndarray:
+    """Return log posteriors whose log odds beyond those of the class shares have a factor.
+
+    >>> rescaled(np.log([[0.5, 0.5]]), np.log([0.2, 0.8]), 1.0).round(2)
+    array([[-0.69, -0.69]])
+    """
+    kept = np.isfinite(log_shares)
+    found = np.full(log_posterior.shape, -np.inf)
+    away = log_posterior[:, kept] - log_shares[kept]
+    found[:, kept] = log_shares[kept] + scale * away
+    return found

@@ -48,7 +48,8 @@ SIZES = [1100, 2345, 17, 2000, 538]
 LEARNERS = {
     "tan": BayesNetClassifier("tan-fcll", "map"),
     "kdb": BayesNetClassifier(KDB(k=2), WeightedCCBN(max_iter=4), class_weight="balanced"),
-    "hybrid": BayesNetClassifier(calibrate=None),
+    "hybrid": BayesNetClassifier("tan", "hybrid", calibrate=None),
+    "default": BayesNetClassifier(),
 }
 THERE = "kept on the workers"
 

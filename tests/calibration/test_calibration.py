@@ -425,7 +425,8 @@ def test_no_fold_sees_the_rows_that_it_holds_out(monkeypatch):
             return super().transform(table, unknown)
 
     monkeypatch.setattr(fitting, "FrameEncoder", Spy)
-    BayesNetClassifier(calibrate="isotonic", calibrate_folds=4, random_state=0).fit(X, y)
+    clf = BayesNetClassifier("tan", "hybrid", calibrate="isotonic", calibrate_folds=4)
+    clf.fit(X, y)
     everything = set(range(100))
     assert [len(rows) for _, rows in fitted] == [100, 75, 75, 75, 75]
     assert len(scored) == 4
@@ -434,6 +435,13 @@ def test_no_fold_sees_the_rows_that_it_holds_out(monkeypatch):
         assert learned == everything - held_out
     assert set.union(*(rows for _, rows in scored)) == everything
     assert sum(len(rows) for _, rows in scored) == 100
+    fitted.clear()
+    scored.clear()
+    BayesNetClassifier().fit(X, y)  # folds choose too, with missing values treated in two ways
+    learned = dict(fitted[1:])
+    assert len(scored) == 10
+    for encoder, held_out in scored:
+        assert learned[encoder] == everything - held_out
 
 
 def test_calibration_changes_nothing_in_the_network():

@@ -41,7 +41,7 @@ UNCOMPILED = bool(numba.config.DISABLE_JIT)
 # common
 SHORT_ANNEALING = Annealing(max_tries=20, max_successes=5, max_rejections=30)
 LEARNERS = [(s if s != "anneal" else SHORT_ANNEALING, "map") for s in STRUCTURES]
-LEARNERS += [("tan", p) for p in PARAMETERS] + [(KDB(k=2), "map")]
+LEARNERS += [("tan", p) for p in PARAMETERS] + [(KDB(k=2), "map"), ("auto", "auto")]
 # discriminative frequencies go through the rows in their order, and a row of weight two once: not
 # as the row twice
 BY_ORDER = ("dfe",)
@@ -93,8 +93,8 @@ def test_scikit_learn_checks_pass_without_exception(structure, parameters):
 
 
 def test_the_checks_are_of_the_default_too():
-    assert ("tan", "hybrid") in LEARNERS
-    assert BayesNetClassifier("tan", "hybrid").get_params() == BayesNetClassifier().get_params()
+    assert ("auto", "auto") in LEARNERS
+    assert BayesNetClassifier("auto", "auto").get_params() == BayesNetClassifier().get_params()
 
 
 def test_pipeline_grid_search_and_parallel_cross_validation(iris):
@@ -183,8 +183,8 @@ def test_threads_change_no_bit(structure, parameters):
         3000 if not UNCOMPILED else 80, 12, n_informative=8, n_classes=3, flip_y=0.1, random_state=0
     )
     X[np.random.default_rng(0).random(X.shape) < 0.1] = np.nan
-    learner = PARAMETERS[parameters]()
-    if "max_iter" in learner.get_params():
+    learner = parameters if parameters == "auto" else PARAMETERS[parameters]()
+    if parameters != "auto" and "max_iter" in learner.get_params():
         learner.set_params(max_iter=15)
     one, two = (
         BayesNetClassifier(structure, learner, n_jobs=jobs, random_state=0).fit(X, y)
@@ -307,7 +307,7 @@ def test_the_structure_does_not_depend_on_the_scale_of_weights(scale):
 def test_light_weights_are_spoken_of(iris):
     X, y = iris
     with pytest.warns(UserWarning, match="sum to 1.5 for 150 rows"):
-        clf = BayesNetClassifier().fit(X, y, sample_weight=np.full(150, 0.01))
+        clf = BayesNetClassifier("tan", "hybrid").fit(X, y, sample_weight=np.full(150, 0.01))
     assert (clf.network_.domain.cards == 1).all()
 
 

@@ -1,5 +1,5 @@
-"""What the classifier does with no arguments: the recipe behind it, when it calibrates, what it
-does not depend on.
+"""What the classifier does with no arguments, and with those of the default of version 0.1: when it
+calibrates, what it does not depend on.
 """
 
 from __future__ import annotations
@@ -19,12 +19,14 @@ from discbayes import (
     load_dataset,
     recipe,
 )
-from discbayes.calibration import Temperature
-from discbayes.classifier import calibrating
+from discbayes.calibration import LogPool, Temperature
+from discbayes.classifier import calibrating, choosing
 from discbayes.parameters import PARAMETERS
 
 UNCOMPILED = bool(numba.config.DISABLE_JIT)
-RECIPE = "TAN-E-G+T"
+RECIPE = "TAN-E-G+T"  # the default of version 0.1
+OLD = ("tan", "hybrid")
+DEFAULTS = pytest.mark.parametrize("default", [(), OLD], ids=["now", "0.1"])
 
 
 def incomplete_rows(n=160, seed=0):
@@ -58,25 +60,39 @@ def assert_same(one, two, X):
     np.testing.assert_array_equal(
         one.network_.parameters.log_prior, two.network_.parameters.log_prior
     )
-    assert one.calibration_.temperature == two.calibration_.temperature
+    assert numbers_of(one.calibration_) == numbers_of(two.calibration_)
     np.testing.assert_array_equal(one.predict_log_proba(X), two.predict_log_proba(X))
+
+
+def numbers_of(calibration):
+    """The numbers of a temperature or of a pool."""
+    names = ("temperature", "scale", "doubt", "usual_missing")
+    return [getattr(calibration, name) for name in names if hasattr(calibration, name)]
 
 
 # ---- what it is
 
 
 @pytest.mark.parametrize("data", ["gaps", "iris", "wine"])
-def test_the_default_is_the_recipe(data):
+def test_the_old_default_is_the_recipe(data):
     X, y = incomplete_rows() if data == "gaps" else small(data)
-    ours = BayesNetClassifier().fit(X, y)
+    ours = BayesNetClassifier(*OLD).fit(X, y)
     assert isinstance(ours.calibration_, Temperature)
     assert_same(ours, recipe(RECIPE).fit(X, y), X)
 
 
+def test_the_default_pools_a_network_of_two_resolutions():
+    X, y = small("wine")
+    clf = BayesNetClassifier().fit(X, y)
+    assert isinstance(clf.calibration_, LogPool)
+    assert clf.network_.domain.states is not None
+    assert clf.history_[0]["chosen"] in clf.history_[0]["compared"]
+
+
 @pytest.mark.parametrize("name", ["vote", "zoo"])
-def test_the_default_is_the_recipe_on_real_data(name, data_folder):
+def test_the_old_default_is_the_recipe_on_real_data(name, data_folder):
     X, y = small(name)
-    assert_same(BayesNetClassifier().fit(X, y), recipe(RECIPE).fit(X, y), X)
+    assert_same(BayesNetClassifier(*OLD).fit(X, y), recipe(RECIPE).fit(X, y), X)
 
 
 @pytest.mark.parametrize("parameters", [name for name in PARAMETERS if name != "hybrid"])
@@ -100,9 +116,10 @@ def test_learners_are_not_calibrated_and_names_are_if_one_says_so():
 
 
 def test_settings_are_kept():
-    assert (BayesNetClassifier().parameters, BayesNetClassifier().calibrate) == ("hybrid", "auto")
+    names = ("structure", "parameters", "discretizer", "missing", "calibrate")
     clf = BayesNetClassifier().fit(*incomplete_rows(60))
-    assert (clf.parameters, clf.calibrate, clone(clf).calibrate) == ("hybrid", "auto", "auto")
+    for one in (BayesNetClassifier(), clf, clone(clf)):
+        assert [getattr(one, name) for name in names] == ["auto"] * 5
 
 
 # ---- data that leave nothing to calibrate by
@@ -116,22 +133,24 @@ def test_one_class():
     np.testing.assert_array_equal(clf.predict_proba(X), np.ones((40, 1)))
 
 
+@DEFAULTS
 @pytest.mark.parametrize("n_classes", [2, 3, 10])
-def test_one_row_of_each_class(n_classes):
+def test_one_row_of_each_class(n_classes, default):
     X, _ = incomplete_rows(n_classes)
-    clf = BayesNetClassifier().fit(X, np.arange(n_classes))
+    y = np.arange(n_classes)
+    clf = BayesNetClassifier(*default).fit(X, y)
     assert clf.calibration_ is None
     np.testing.assert_allclose(clf.predict_proba(X).sum(axis=1), 1)
-    np.testing.assert_array_equal(
-        clf.predict_proba(X), recipe("TAN-E-G").fit(X, np.arange(n_classes)).predict_proba(X)
-    )
+    same = recipe("TAN-E-G") if default else BayesNetClassifier("nb", "hierarchy")
+    np.testing.assert_array_equal(clf.predict_proba(X), same.fit(X, y).predict_proba(X))
 
 
+@DEFAULTS
 @pytest.mark.parametrize("sizes", [(2, 1), (2, 2), (30, 1), (3, 1, 1, 1)])
-def test_few_rows_of_some_classes(sizes):
+def test_few_rows_of_some_classes(sizes, default):
     y = np.repeat(np.arange(len(sizes)), sizes)
     X, _ = incomplete_rows(y.size)
-    clf = BayesNetClassifier().fit(X, y)
+    clf = BayesNetClassifier(*default).fit(X, y)
     assert clf.calibration_ is not None
     shares = clf.predict_proba(X)
     assert np.isfinite(shares).all()
@@ -142,30 +161,33 @@ def test_few_rows_of_some_classes(sizes):
 # ---- what it does not depend on
 
 
-def test_seeds_threads_and_the_order_of_rows_and_columns():
+@DEFAULTS
+def test_seeds_threads_and_the_order_of_rows_and_columns(default):
     X, y = incomplete_rows()
-    one = BayesNetClassifier().fit(X, y)
+    one = BayesNetClassifier(*default).fit(X, y)
     for settings in (
         {"random_state": 0},
         {"random_state": 7},
         {"random_state": np.random.RandomState(3)},
         {"n_jobs": 2},
     ):
-        assert_same(one, BayesNetClassifier(**settings).fit(X, y), X)
+        assert_same(one, BayesNetClassifier(*default, **settings).fit(X, y), X)
     rows, columns = np.random.default_rng(0).permutation(y.size), list(reversed(X.columns))
-    other = BayesNetClassifier().fit(X[columns].iloc[rows], y[rows])
+    other = BayesNetClassifier(*default).fit(X[columns].iloc[rows], y[rows])
     np.testing.assert_allclose(other.predict_proba(X[columns]), one.predict_proba(X), atol=1e-9)
 
 
+@DEFAULTS
 @pytest.mark.parametrize("name", ["flare", "vote", "glass"])
-def test_a_weight_of_two_is_the_row_twice(name, data_folder):
+def test_a_weight_of_two_is_the_row_twice(name, default, data_folder):
     X, y = small(name)
     X, y = X.iloc[:300], y[:300]
     weight = np.random.default_rng(0).integers(0, 4, y.size)
     repeated = np.random.default_rng(1).permutation(np.repeat(np.arange(y.size), weight))
-    one = BayesNetClassifier().fit(X, y, sample_weight=weight)
-    two = BayesNetClassifier().fit(X.iloc[repeated], y[repeated])
-    assert two.calibration_.temperature == pytest.approx(one.calibration_.temperature, rel=1e-6)
+    one = BayesNetClassifier(*default).fit(X, y, sample_weight=weight)
+    two = BayesNetClassifier(*default).fit(X.iloc[repeated], y[repeated])
+    numbers = numbers_of(one.calibration_)
+    assert numbers_of(two.calibration_) == pytest.approx(numbers, rel=1e-6, abs=1e-6)
     np.testing.assert_allclose(two.predict_proba(X), one.predict_proba(X), atol=1e-6)
 
 
@@ -200,7 +222,7 @@ def test_folds_end_when_enough_rows_were_held_out(
         calibration.CALIBRATIONS, name, lambda *given: seen.update(given=given) or learn(*given)
     )
     weight = None if times == 1 else np.full(150, times)
-    clf = BayesNetClassifier("nb", calibrate=kind, verbose=1).fit(X, y, weight)
+    clf = BayesNetClassifier("nb", "hybrid", calibrate=kind, verbose=1).fit(X, y, weight)
     assert told_folds(capsys) == n_folds
     log_joint, classes, weight, shares = seen["given"]
     assert weight.sum() == pytest.approx(times * 30 * n_folds)
@@ -211,22 +233,28 @@ def test_folds_end_when_enough_rows_were_held_out(
 # ---- files, and a fit that does not end
 
 
-def test_same_bits_after_loading(tmp_path):
+@DEFAULTS
+def test_same_bits_after_loading(tmp_path, default):
     X, y = incomplete_rows()
-    clf = BayesNetClassifier().fit(X, y)
+    clf = BayesNetClassifier(*default).fit(X, y)
     clf.save(tmp_path / "m.json")
     again = load(tmp_path / "m.json")
-    assert (again.parameters, again.calibrate) == ("hybrid", "auto")
+    assert (again.parameters, again.calibrate) == (clf.parameters, "auto")
     assert_same(again, clf, X)
     assert_same(clone(again).fit(X, y), clf, X)
 
 
 @pytest.mark.parametrize("fold", [0, 3])
-def test_an_interrupted_fit_leaves_the_estimator_as_it_was(fold, monkeypatch):
+@pytest.mark.parametrize(
+    ("default", "place", "name"),
+    [((), choosing._Fold, "losses"), (OLD, calibrating, "_held_out_log_joint")],
+    ids=["now", "0.1"],
+)
+def test_an_interrupted_fit_leaves_the_estimator_as_it_was(fold, default, place, name, monkeypatch):
     X, y = incomplete_rows()
-    clf = BayesNetClassifier().fit(X, y)
+    clf = BayesNetClassifier(*default).fit(X, y)
     before, said = dict(vars(clf)), clf.predict_proba(X)
-    held_out = calibrating._held_out_log_joint
+    held_out = getattr(place, name)
     folds = []
 
     def interrupted(*given):
@@ -235,9 +263,9 @@ def test_an_interrupted_fit_leaves_the_estimator_as_it_was(fold, monkeypatch):
             raise KeyboardInterrupt
         return held_out(*given)
 
-    monkeypatch.setattr(calibrating, "_held_out_log_joint", interrupted)
+    monkeypatch.setattr(place, name, interrupted)
     new = X[["town", "smoker"]].rename(columns={"town": "place"})
-    for estimator in (clf, BayesNetClassifier()):
+    for estimator in (clf, BayesNetClassifier(*default)):
         folds.clear()
         fresh = dict(vars(estimator))
         with pytest.raises(KeyboardInterrupt):

@@ -386,7 +386,7 @@ def test_counts_have_a_limit(monkeypatch):
 @pytest.mark.parametrize(
     "options, words",
     [
-        ({}, r"parameters='hybrid' needs all rows at once: use parameters='map' or 'ml'"),
+        ({}, r"parameters='auto' needs all rows at once: use parameters='map' or 'ml'"),
         ({"parameters": "cl"}, r"parameters='cl' needs all rows at once"),
         (
             {"parameters": MaximumAPosteriori(missing="em")},

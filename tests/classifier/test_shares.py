@@ -60,7 +60,8 @@ def test_boosting_is_no_worse_than_what_it_boosts(recwarn):
 
 @pytest.mark.parametrize("total", [1.0, 1 + 1e-12, 0.37, 1e-300])
 @pytest.mark.parametrize(
-    "settings", [{"structure": "nb", "parameters": "map"}, {"structure": "tan"}]
+    "settings",
+    [{"structure": "nb", "parameters": "map"}, {"structure": "tan", "parameters": "hybrid"}],
 )
 def test_shares_are_weights_of_mean_one(rows, settings, total):
     X, y, weight = rows

@@ -44,7 +44,12 @@ def held_out_log_joint(function, *arguments, **options):
 
 
 @pytest.mark.parametrize(
-    "settings", [{}, {"structure": "nb", "parameters": "map"}, {"calibrate": "isotonic"}]
+    "settings",
+    [
+        {"parameters": "hybrid"},
+        {"structure": "nb", "parameters": "map"},
+        {"parameters": "hybrid", "calibrate": "isotonic"},
+    ],
 )
 def test_a_fit_names_them_once(rows, settings, tmp_path):
     """Also where calibration learns from folds, and from files and batches."""
@@ -74,11 +79,12 @@ def test_nothing_is_said_where_all_are_used(rows):
     )
 
 
-def test_one_value_has_no_other_way_out(rows):
+@pytest.mark.parametrize("settings", [{}, {"discretizer": "equal-frequency"}])
+def test_one_value_has_no_other_way_out(rows, settings):
     X, y = rows
-    (one,) = held_out_log_joint(BayesNetClassifier(discretizer="equal-frequency").fit, X, y)
+    (one,) = held_out_log_joint(BayesNetClassifier(**settings).fit, X, y)
     assert str(one.message) == "1 of 4 columns is not used (one value only): 'same'"
-    (one,) = held_out_log_joint(BayesNetClassifier().fit, X[["noise"]], y)
+    (one,) = held_out_log_joint(BayesNetClassifier("tan", "hybrid").fit, X[["noise"]], y)
     assert str(one.message).startswith("1 column is not used (no cut point")
 
 
@@ -121,7 +127,7 @@ def test_paths_and_parts_say_it(rows):
 def test_the_command_line_says_it_once(rows, run, tmp_path):
     X, y = rows
     X.assign(y=y).to_csv(tmp_path / "rows.csv", index=False)
-    common = [tmp_path / "rows.csv", "--target", "y", "--quiet"]
+    common = [tmp_path / "rows.csv", "--target", "y", "--parameters", "hybrid", "--quiet"]
     for command in (["evaluate", *common, "--cv", 3], ["fit", *common, "-o", tmp_path / "m.json"]):
         code, _, err = run(*command)
         (line,) = err.splitlines()

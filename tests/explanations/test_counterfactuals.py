@@ -361,7 +361,7 @@ def test_estimates_by_draws_prove_nothing():
 @pytest.fixture(scope="module")
 def iris():
     data = load_dataset("iris")
-    return BayesNetClassifier().fit(data.X, data.y), data
+    return BayesNetClassifier("tan", "hybrid").fit(data.X, data.y), data
 
 
 def test_numbers_that_do_it_lead_to_the_decision(iris):
@@ -484,3 +484,21 @@ def test_on_real_rows_all_pairs_are_excluded_before_three(data_folder, structure
                 np.arange(decisions.size), decisions
             ]
             assert result.probability == pytest.approx(chance[decisions != now].max(), abs=1e-8)
+
+
+def test_alternatives_are_not_neighbouring_fine_intervals():
+    iris = load_dataset("iris")
+    clf = BayesNetClassifier("nb", "map", discretizer="two-resolution").fit(iris.X, iris.y)
+    result = clf.counterfactual(iris.X.iloc[[60]], keep="petal length (cm)")
+    domain = clf.network_.domain
+
+    def states(changes):
+        variables = [domain.features[domain.position(name)] for name, *_ in changes]
+        texts = [to for *_, to in changes]
+        return tuple(
+            (v.name, int(v.states[v.labels.index(to)]))
+            for v, to in zip(variables, texts, strict=True)
+        )
+
+    found = [states(one.changes) for one in (result, *result.alternatives)]
+    assert len(set(found)) == len(found) > 1

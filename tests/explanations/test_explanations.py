@@ -8,6 +8,7 @@ import pytest
 from scipy.special import logit, logsumexp
 
 import oracle
+from believing import enumerated_pool, named, random_pool
 from discbayes import KDB, BayesNet, BayesNetClassifier, load_dataset
 from discbayes.calibration import CalibratedPosterior, Isotonic, Temperature
 from discbayes.data.domain import Domain, Variable
@@ -97,6 +98,38 @@ def test_contributions_equal_enumeration_on_every_pattern_of_gaps(kind, normaliz
             np.testing.assert_allclose(found.base, base, rtol=0, atol=1e-10)
             np.testing.assert_allclose(found.contributions[m], parts, rtol=0, atol=1e-10)
         np.testing.assert_allclose(total(found), found.log_odds, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("zeros", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("kind", KINDS)
+def test_contributions_of_a_pool_equal_enumeration(kind, seed, zeros):
+    """The features of a row become known under the weights of the whole row."""
+    tables, codes = make(seed, kind, zeros=zeros)
+    network = named(tables)
+    pool = random_pool(np.random.default_rng(seed), network, zeros)
+    beliefs = CalibratedPosterior(network, np.arange(tables.n_classes), pool)
+    found = explain(beliefs, codes)
+    np.testing.assert_allclose(total(found), found.log_odds, rtol=0, atol=1e-10)
+    for m, row in enumerate(codes.T):
+        assert found.impossible[m] == (beliefs.log_joint(row[:, None]) == -np.inf).all()
+        if found.impossible[m]:
+            assert not np.nansum(np.abs(found.contributions[m]))
+            continue
+
+        def odds(known, row=row):
+            logs = enumerated_pool(beliefs, row, known)
+            return np.array([against_rest(logs, c) for c in range(tables.n_classes)])
+
+        known = tables.cards.copy()
+        before = odds(known)
+        np.testing.assert_allclose(found.base_of(m), before, rtol=0, atol=1e-10)
+        for i in tables.structure.order:
+            if row[i] < tables.cards[i]:
+                known[i] = row[i]
+                after = odds(known)
+                np.testing.assert_allclose(found.contributions[m, i], after - before, atol=1e-10)
+                before = after
 
 
 def test_without_calibration_a_contribution_is_the_log_ratio_of_the_value():

@@ -12,7 +12,17 @@ import polars as pl
 import pytest
 
 import oracle
-from believing import CALIBRATIONS, KINDS, believing, named, random_tables, some_rows
+from believing import (
+    CALIBRATIONS,
+    KINDS,
+    believing,
+    enumerated_pool,
+    named,
+    pooled_weights,
+    random_pool,
+    random_tables,
+    some_rows,
+)
 from discbayes import KDB, BayesNetClassifier, TooManyCellsError, load_dataset
 from discbayes.calibration import CalibratedPosterior
 from discbayes.explanations import value_of_information
@@ -42,6 +52,21 @@ def brute_joints(tables, joint, posterior, row):
         total = table.sum(axis=0)
         shares = np.where(total > 0, table / np.where(total > 0, total, 1), 1 / len(table))
         found[int(i)] = posterior * shares
+    return found
+
+
+def pooled_joints(beliefs, wholes, posterior, row):
+    """P(v, c) of every gap under a pool: p(c) times the product of P(v | x, c)^weight of both
+    networks, normalized.
+    """
+    networks = [network.parameters for network in beliefs.networks]
+    ones = np.ones(posterior.size)
+    parts = [brute_joints(net, w, ones, row) for net, w in zip(networks, wholes, strict=True)]
+    own, generative = pooled_weights(beliefs.calibration, row)
+    found = {}
+    for i in parts[0]:
+        product = parts[0][i] ** own * parts[1][i] ** generative
+        found[i] = posterior * product / product.sum(axis=0)
     return found
 
 
@@ -77,7 +102,15 @@ def test_gains_and_savings_equal_enumeration(kind, options, seed):
             codes = row[:, None]
             posterior = beliefs.posterior(codes)[0]
             info = value_of_information(beliefs, codes, costs, prices)
-            joints = brute_joints(tables, whole, posterior, row)
+            if calibration == "pool":
+                expected = np.exp(enumerated_pool(beliefs, row))
+                np.testing.assert_allclose(posterior, expected, rtol=0, atol=1e-12)
+                wholes = [oracle.full_joint(net.parameters) for net in beliefs.networks]
+                joints = pooled_joints(beliefs, wholes, posterior, row)
+                if (beliefs.log_joint(codes) == -np.inf).any():
+                    continue  # below
+            else:
+                joints = brute_joints(tables, whole, posterior, row)
             names = [beliefs.network.domain.names[i] for i in joints]
             assert sorted(info.names) == sorted(names)
             np.testing.assert_allclose(info.posterior, posterior, rtol=0, atol=1e-15)
@@ -94,6 +127,22 @@ def test_gains_and_savings_equal_enumeration(kind, options, seed):
             assert (np.diff(info.net_gain) <= 1e-12).all()
             np.testing.assert_array_equal(info.worth, info.net_gain)
             assert (np.diff(value_of_information(beliefs, codes).gain) <= 1e-12).all()
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_of_a_class_that_a_pool_excludes_nothing_is_to_be_learned(seed):
+    tables, rng = random_tables(seed, KINDS[seed % 3], zeros=True)
+    network = named(tables)
+    pool = random_pool(rng, network, zeros=True)
+    beliefs = CalibratedPosterior(network, np.arange(tables.n_classes), pool)
+    for row in some_rows(rng, tables.cards, 20, gaps=0.5).T:
+        info = value_of_information(beliefs, row[:, None])
+        impossible = beliefs.log_joint(row[:, None])[0] == -np.inf
+        for joint in info.joints:
+            np.testing.assert_allclose(joint.sum(axis=0), info.posterior, rtol=0, atol=1e-12)
+            assert np.ptp(joint[:, impossible], axis=0) == pytest.approx(0, abs=1e-12)
+        assert (info.gain >= 0).all()
+        assert not info.gain.any() or not impossible.all()
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -231,7 +280,7 @@ def test_tiny_probabilities_make_no_infinite_gain():
 @pytest.fixture(scope="module")
 def iris():
     data = load_dataset("iris")
-    return BayesNetClassifier().fit(data.X, data.y), data
+    return BayesNetClassifier("tan", "hybrid").fit(data.X, data.y), data
 
 
 def test_ranking_frame_and_text(iris):

@@ -54,9 +54,24 @@ def noisy(patients):
     )
 
 
+def test_under_a_pool_hidden_columns_leave_the_weights_of_both_networks(noisy):
+    X, y = noisy
+    clf = BayesNetClassifier("auto", "auto").fit(X, y)
+    found = clf.relevance(X, y).hidden
+    assert {"noise", "smell"} <= set(found.columns)
+    beliefs, codes = clf.calibrated_posterior(), clf.encode(X)
+    hidden = codes.copy()
+    places = [clf.network_.domain.position(name) for name in found.columns]
+    hidden[places] = clf.network_.domain.cards[places, None]
+    after = beliefs.log_posterior(hidden, beliefs.pool.share_missing(codes))
+    decisions = clf.classes_[after.argmax(axis=1)]
+    assert found.changed == pytest.approx((decisions != clf.predict(X)).mean())
+    assert found.accuracy[1] == pytest.approx((decisions == y).mean())
+
+
 def test_advice_names_noise_and_copies_and_is_true(noisy):
     X, y = noisy
-    clf = BayesNetClassifier().fit(X, y)
+    clf = BayesNetClassifier("tan", "hybrid").fit(X, y)
     found = clf.relevance(X, y)
     could_go = list(found.hidden.columns)
     assert "noise" in could_go

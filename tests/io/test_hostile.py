@@ -331,6 +331,69 @@ def test_thresholds_that_no_log_odds_reach_are_refused(odds, refuse):
     )
 
 
+POOLS = {
+    "scale": ("scale", 0.001, "the scale of a pool is from 0.01 to 10.0, not 0.001"),
+    "large scale": ("scale", 1e300, "the scale of a pool is from 0.01 to 10.0, not 1e+300"),
+    "no scale": ("scale", ..., "calibration has wrong fields: missing 'scale'"),
+    "doubt": ("doubt", -0.1, "doubt of a pool is a share, not -0.1"),
+    "usual_missing": ("usual_missing", 1.5, "usual_missing of a pool is a share, not 1.5"),
+    "text": ("doubt", "0.1", "doubt"),
+    "no tables": ("tables", {}, "calibration: tables has wrong fields: missing 'log_prior'"),
+}
+
+
+@pytest.mark.parametrize("name", POOLS)
+def test_pools_out_of_range_are_refused(name, refuse):
+    field, value, message = POOLS[name]
+    document = damage.changed(damage.documents()["pool"], ("model", "calibration", field), value)
+    assert message in refuse(document)
+
+
+@pytest.mark.parametrize("number", [np.nan, np.inf, 1e308])
+@pytest.mark.parametrize("name", ["log_prior", "log_theta"])
+def test_generative_tables_without_meaning_are_refused(name, number, refuse):
+    document = damage.documents()["pool"]
+    tables = document["model"]["calibration"]["tables"]
+    values = damage.unpacked(tables[name])
+    values[-1] = number
+    tables[name] = damage.packed(values)
+    assert f"calibration: tables.{name} holds NaN, infinity" in refuse(document)
+
+
+@pytest.mark.parametrize("name", ["log_prior", "log_theta"])
+def test_generative_tables_of_another_network_are_refused(name, refuse):
+    document = damage.documents()["pool"]
+    other = damage.documents()["isotonic"]["model"]["tables"]
+    tables = document["model"]["calibration"]["tables"]
+    tables[name] = other[name] if name == "log_theta" else damage.packed([0.0])
+    assert "calibration: tables" in refuse(document)
+
+
+@pytest.mark.parametrize("doubt", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize("usual", [0.0, 1.0])
+def test_pools_of_impossible_values_give_probabilities(doubt, usual, read):
+    """Numbers that no fit writes, and that are valid."""
+    document = damage.documents()["pool"]
+    calibration = document["model"]["calibration"]
+    calibration |= {"doubt": doubt, "usual_missing": usual}
+    calibration["class_shares"] = damage.packed([0.0, 0.400002, 0.6])
+    tables = (document["model"]["tables"], calibration["tables"])
+    for one, number in zip(tables, (-np.inf, -1e100), strict=True):
+        for name in ("log_prior", "log_theta"):
+            values = damage.unpacked(one[name])
+            values[1::3] = number
+            one[name] = damage.packed(values)
+    classifier = read(document)
+    X, _ = damage.shop_rows()
+    X = X.astype(object).mask(np.random.default_rng(0).random(X.shape) < 0.5)
+    X.iloc[0] = None
+    shares = classifier.predict_proba(X)
+    assert shares.sum(axis=1) == pytest.approx(1, abs=1e-9)
+    found = classifier.explain(X)
+    assert not np.isnan(found.log_odds).any()
+    assert np.isfinite(classifier.value_of_information({}).gain).all()
+
+
 # The same bytes
 
 

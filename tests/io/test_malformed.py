@@ -138,6 +138,7 @@ def test_good_files_are_good(tmp_path):
         "temperature",
         "log_odds",
         "prior_offset",
+        "usual_missing",
     } <= fields
 
 

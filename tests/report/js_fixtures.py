@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,9 @@ import numpy as np
 from scipy.special import logsumexp
 
 import oracle
+from believing import pooled_weights
 from discbayes import BayesNet, Structure
-from discbayes.calibration import Temperature
+from discbayes.calibration import Calibration, LogPool, Temperature
 from discbayes.data import Domain, Variable
 from discbayes.network import CPTs
 from discbayes.report.payload import network_payload
@@ -70,6 +72,9 @@ def _two_resolutions(rng: np.random.Generator) -> Iterator[dict[str, Any]]:
         codes = oracle.every_pattern(rng, cards)
         rows = np.sort(rng.permutation(codes.shape[1])[:MAX_ROWS])
         yield _case(name, tables, features, codes[:, rows], 1.0)
+        if name in ("two resolutions", "two resolutions, zeros"):
+            other = oracle.random_tables(rng, structure, cards, 3, True, zeros, states)
+            yield _case(f"pool, {name}", tables, features, codes[:, rows], 1.0, other)
 
 
 def _case(
@@ -78,12 +83,18 @@ def _case(
     features: tuple[Variable, ...],
     codes: np.ndarray,
     temperature: float,
+    generative: CPTs | None = None,
 ) -> dict[str, Any]:
     target = Variable("class", "categorical", tuple(f"c{c}" for c in range(tables.n_classes)))
     network = BayesNet(Domain(features, target), tables)
     prior = np.full(tables.n_classes, 1 / tables.n_classes)
-    calibration = None if temperature == 1.0 else Temperature(prior, temperature)
-    answers = _Enumeration(tables, temperature)
+    calibration: Calibration | None = None
+    if temperature != 1.0:
+        calibration = Temperature(prior, temperature)
+    if generative is not None:
+        other = replace(network, parameters=generative)
+        calibration = LogPool(np.array([0.5, 0.3, 0.2]), other, 0.6, doubt=0.05, usual_missing=0.1)
+    answers = _Enumeration(tables, temperature, calibration)
     return {
         "name": name,
         "payload": network_payload(network, calibration),
@@ -94,22 +105,37 @@ def _case(
 class _Enumeration:
     """Answers from the joint distribution as one dense array."""
 
-    def __init__(self, tables: CPTs, temperature: float):
+    def __init__(
+        self, tables: CPTs, temperature: float = 1.0, calibration: Calibration | None = None
+    ):
         self.tables = tables
         self.temperature = temperature
         self.joint = oracle.full_log_joint(tables)
+        self.pool = calibration if isinstance(calibration, LogPool) else None
+        if self.pool is not None:
+            self.generative = _Enumeration(self.pool.generative.parameters)
 
     def of(self, row: np.ndarray) -> dict[str, Any]:
         """The codes of a row with its posterior, contributions and value of information."""
         known = np.where(row < self.tables.cards, row.astype(int), -1)
-        possible = bool((self._log_joint(known) > -np.inf).any())
+        possible = bool((self._scores(known, row) > -np.inf).any())
         return {
             "codes": known.tolist(),
             "impossible": not possible,
-            "posterior": np.exp(self._log_posterior(known)).tolist(),
-            "log_odds": [str(odds) for odds in self._log_odds(known if possible else [])],
-            "gains": {str(i): self._gain(known, i) for i in np.flatnonzero(known < 0)},
+            "posterior": np.exp(self._log_posterior(known, row)).tolist(),
+            "log_odds": [str(odds) for odds in self._log_odds(known if possible else [], row)],
+            "gains": {str(i): self._gain(known, row, i) for i in np.flatnonzero(known < 0)},
         }
+
+    def _scores(self, known: Any, row: np.ndarray) -> np.ndarray:
+        """The log-joint behind the posterior: a pool has the weights of the whole row."""
+        own = self._log_joint(known)
+        if self.pool is None:
+            return own
+        shares = np.log(self.pool.class_shares)
+        weights = pooled_weights(self.pool, row)
+        parts = [(weights[0], own), (weights[1], self.generative._log_joint(known) - shares)]
+        return (1 - weights[0]) * shares + sum(w * part for w, part in parts if w > 0)
 
     def _log_joint(self, known: Any) -> np.ndarray:
         """log P(class, known values), summed over all states; ``[]`` if nothing is known."""
@@ -118,32 +144,50 @@ class _Enumeration:
         cells = self.joint[index].reshape(-1, self.tables.n_classes)
         return np.asarray(logsumexp(cells, axis=0))
 
-    def _log_posterior(self, known: Any) -> np.ndarray:
-        scores = self._log_joint(known)
+    def _log_posterior(self, known: Any, row: np.ndarray) -> np.ndarray:
+        scores = self._scores(known, row)
         if (scores == -np.inf).all():
             scores = self.tables.log_prior
         scores = (scores - scores.max()) / self.temperature
-        return np.asarray(scores - logsumexp(scores))
+        posterior = np.asarray(scores - logsumexp(scores))
+        if self.pool is None:
+            return posterior
+        doubt = self.pool.doubt
+        return np.log((1 - doubt) * np.exp(posterior) + doubt * self.pool.class_shares)
 
-    def _log_odds(self, known: Any) -> np.ndarray:
-        log_p = self._log_posterior(known)
+    def _log_odds(self, known: Any, row: np.ndarray) -> np.ndarray:
+        log_p = self._log_posterior(known, row)
         others = [logsumexp(np.delete(log_p, c)) for c in range(log_p.size)]
         return np.where(log_p == -np.inf, -np.inf, log_p - np.array(others))
 
-    def _gain(self, known: np.ndarray, feature: int) -> float:
+    def _gain(self, known: np.ndarray, row: np.ndarray, feature: int) -> float:
         """The reduction of the expected entropy; values are weighted by P(value | class)."""
-        posterior = np.exp(self._log_posterior(known))
+        scores = self._scores(known, row)
+        if (scores == -np.inf).all():
+            return 0.0
+        posterior = np.exp(self._log_posterior(known, row))
+        given_class = self._given_class(known, feature)
+        if self.pool is not None:
+            weights = pooled_weights(self.pool, row)
+            others = (given_class, self.generative._given_class(known, feature))
+            given_class = np.prod(
+                [part**w for part, w in zip(others, weights, strict=True)], axis=0
+            )
+            given_class[:, scores == -np.inf] = 0.0
+        total = given_class.sum(axis=0)
+        given_class[:, total == 0] = 1.0  # all values are equally probable
+        joint = posterior * given_class / given_class.sum(axis=0)
+        after = sum(line.sum() * _entropy(line / line.sum()) for line in joint if line.sum() > 0)
+        return float(_entropy(posterior) - after)
+
+    def _given_class(self, known: np.ndarray, feature: int) -> np.ndarray:
+        """P(value | known values, class), and zeros where a class is impossible."""
         tried = [
             np.where(np.arange(known.size) == feature, v, known) for v in self._values(feature)
         ]
         scores = np.array([self._log_joint(row) for row in tried])
-        if (scores == -np.inf).all():
-            return 0.0
-        reached = scores.max(axis=0) > -np.inf
-        given_class = np.exp(scores[:, reached] - logsumexp(scores[:, reached], axis=0))
-        joint = posterior[reached] * given_class
-        after = sum(line.sum() * _entropy(line / line.sum()) for line in joint if line.sum() > 0)
-        return float(_entropy(posterior) - after)
+        total = logsumexp(scores, axis=0)
+        return np.exp(scores - np.where(total > -np.inf, total, 0.0))
 
     def _values(self, feature: int) -> range:
         return range(int(self.tables.cards[feature]))

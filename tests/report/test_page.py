@@ -219,6 +219,33 @@ def test_reasons_and_questions_are_those_of_the_library(open_page):
     assert len(asked) == 5
 
 
+def test_a_log_pool_answers_as_the_library_and_shows_both_networks(open_page):
+    clf = fitted("iris", "auto", parameters="auto", discretizer="auto")
+    page = open_page(clf.report())
+    assert "log-linear pool of the discriminative and the generative parameters" in page.inner_text(
+        ".facts"
+    )
+    row = {"petal width (cm)": 1.7, "sepal width (cm)": 3.0}
+    for name, number in row.items():
+        page.fill(f"[data-feature='{clf.network_.domain.position(name)}'] input", str(number))
+    shown = [float(v) for v in values(page, "#posterior li")]
+    np.testing.assert_allclose(shown, clf.predict_proba(row)[0], atol=1e-9)
+    explanation = clf.explain(row)
+    page.select_option("#class-choice", "1")
+    shown = sorted(float(v) for v in values(page, "#reasons .value"))
+    parts = explanation.contributions[0, explanation.known[0], 1]
+    np.testing.assert_allclose(shown, sorted([explanation.base_of(0)[1], *parts]), atol=1e-9)
+    gains = page.eval_on_selector_all("#questions li", "(all) => all.map((e) => e.dataset.gain)")
+    expected = clf.value_of_information(row).gain
+    np.testing.assert_allclose([float(gain) for gain in gains], expected, atol=1e-9)
+    page.click("[data-node='0']")
+    for tables in (clf.network_.parameters, clf.calibration_.generative.parameters):
+        shown = np.array(page.locator("#sheet tbody td").all_inner_texts(), dtype=float)
+        cells = np.moveaxis(np.exp(tables.by_state.log_table(0)), -1, -2).ravel()
+        np.testing.assert_allclose(shown, cells, atol=6e-4)
+        page.click("#sheet button:has-text('parameters')")
+
+
 def values(page, selector):
     return page.eval_on_selector_all(
         selector, "(all) => all.map((element) => element.dataset.value)"

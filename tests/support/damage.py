@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from discbayes import BayesNetClassifier, TwoResolutionDiscretizer
+from discbayes import BayesNetClassifier, BayesNetEnsemble, TwoResolutionDiscretizer
 from discbayes.io.document import checksum
 
 ODD = (
@@ -75,6 +75,8 @@ def good_files():
         "default": BayesNetClassifier(random_state=1).fit(X, y),
         "isotonic": counted,
         "counts": onward.partial_fit(X, y),
+        "pool": BayesNetClassifier("auto", "auto", discretizer="auto").fit(X, y),
+        "ensemble": BayesNetEnsemble(2, random_state=1).fit(X, y),
     }
     with tempfile.TemporaryDirectory() as folder:
         for name, model in models.items():

@@ -18,7 +18,7 @@
 import { decoded } from "./arrays.js";
 import { CPTs, UNKNOWN } from "./cpts.js";
 import { addLines, childrenOf, eliminationOrder, largestBucket, lines, linearScale, logScale, ranks, stridesWithin, weigh } from "./elimination.js";
-import { calibrationOf, entropyOf, gainOf, isPossible, logOdds, normalizedLogs } from "./probabilities.js";
+import { LogPool, calibrationOf, entropyOf, gainOf, isPossible, logOdds, normalizedLogs } from "./probabilities.js";
 
 const MIN_PRODUCT = 1e-200; // of positive factors: far from the subnormal doubles, which have fewer digits
 const MAX_CACHED_GROUPS = 4096;
@@ -42,6 +42,12 @@ export class Model {
     this.nStates = this.stateLabels.map((list) => list.length);
     this.logPrior = decoded(payload.log_prior);
     this._calibration = calibrationOf(payload.calibration);
+    this._pool = null;
+    this._generative = null;
+    if (payload.calibration !== null && payload.calibration.kind === "pool") {
+      this._pool = new LogPool(payload.calibration);
+      this._generative = new Model({ ...payload, ...payload.calibration.generative, calibration: null });
+    }
     this._children = childrenOf(this.parents);
     this._tables = new CPTs(this, payload.tables);
     this._rank = ranks(eliminationOrder(this.parents.map((group, i) => [...group, i])));
@@ -55,6 +61,11 @@ export class Model {
 
   get nClasses() {
     return this.classes.length;
+  }
+
+  // The network of the generative estimates in a log pool, or null.
+  get generative() {
+    return this._generative;
   }
 
   // P(class): also the posterior of a row that is impossible in every class.
@@ -90,18 +101,20 @@ export class Model {
 
   // The contribution of each known value to the log odds of each class against the rest, when features become known
   // one after the other, parents first. base and all contributions add up to log_odds. Values that are impossible in
-  // every class contribute nothing; odds that are infinite stay so, whatever becomes known afterwards.
+  // every class contribute nothing; odds that are infinite stay so, whatever becomes known afterwards. The weights of a
+  // pool are those of the whole row at each step.
   contributions(codes) {
     const known = this._checked(codes);
-    const impossible = !isPossible(this._logJoint(known));
+    const share = this._shareMissing(known);
+    const impossible = !isPossible(this._scores(known, share));
     const soFar = new Int32Array(known.length).fill(UNKNOWN);
-    const base = logOdds(this._logPosterior(soFar));
+    const base = logOdds(this._logPosterior(soFar, share));
     const items = [];
     let before = base;
     for (const feature of this.order) {
       if (known[feature] === UNKNOWN) continue;
       soFar[feature] = known[feature];
-      const after = impossible ? base : logOdds(this._logPosterior(soFar));
+      const after = impossible ? base : logOdds(this._logPosterior(soFar, share));
       const values = after.map((odds, c) => (odds === before[c] ? 0 : odds - before[c]));
       items.push({ feature, given: this._given(feature, soFar), values });
       before = after;
@@ -113,17 +126,27 @@ export class Model {
   // where the known values are impossible in every class.
   information(codes) {
     const known = this._checked(codes);
-    const posterior = this._logPosterior(known).map(Math.exp);
-    const possible = isPossible(this._logJoint(known));
+    const share = this._shareMissing(known);
+    const posterior = this._logPosterior(known, share).map(Math.exp);
+    const scores = this._scores(known, share);
+    const possible = isPossible(scores);
     const items = [];
-    for (const group of this._groups(known, this._everything())) {
-      for (const [feature, marginal] of this._marginals(this._plan(group, known), known)) {
-        items.push({ feature, gain: possible ? gainOf(posterior, marginal) : 0 });
-      }
+    for (const [feature, marginal] of this._missingPosteriors(known, share, scores)) {
+      items.push({ feature, gain: possible ? gainOf(posterior, marginal) : 0 });
     }
     const rounded = (item) => Math.round(item.gain * GAIN_PRECISION);
     items.sort((a, b) => rounded(b) - rounded(a) || a.feature - b.feature);
     return { entropy: entropyOf(posterior), items };
+  }
+
+  // P(value | known values, class) of every unknown feature, an array (value, class) for each; both networks of a pool
+  // give it together, with their weights.
+  _missingPosteriors(known, share, scores) {
+    const plans = this._groups(known, this._everything()).map((group) => this._plan(group, known));
+    const found = plans.flatMap((plan) => this._marginals(plan, known));
+    if (this._pool === null) return found;
+    const other = new Map(this._generative._missingPosteriors(known));
+    return found.map(([feature, own]) => [feature, this._pool.pooledShares(own, other.get(feature), share, scores)]);
   }
 
   // ---- from codes to a log posterior
@@ -140,9 +163,22 @@ export class Model {
     });
   }
 
-  _logPosterior(codes) {
-    const scores = this._logJoint(codes);
+  // The share of unknown features, among those of several values.
+  _shareMissing(codes) {
+    const used = this.labels.map((list) => list.length > 1);
+    const n = used.filter(Boolean).length;
+    return codes.filter((code, i) => used[i] && code === UNKNOWN).length / Math.max(1, n);
+  }
+
+  _logPosterior(codes, share = this._shareMissing(codes)) {
+    const scores = this._scores(codes, share);
     return this._calibration(isPossible(scores) ? scores : normalizedLogs(this.logPrior));
+  }
+
+  // The log-joint behind the posterior: a pool is one of two networks, for rows with a share of missing values.
+  _scores(codes, share) {
+    const own = this._logJoint(codes);
+    return this._pool === null ? own : this._pool.pooled(own, this._generative._logJoint(codes), share);
   }
 
   _logJoint(codes) {

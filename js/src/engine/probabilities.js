@@ -16,6 +16,11 @@ export function calibrationOf(description) {
       return normalizedLogs(scores.map((score) => (score - largest) / description.temperature));
     };
   }
+  if (description.kind === "pool") {
+    const shares = decoded(description.class_shares);
+    const [kept, mixed] = [Math.log1p(-description.doubt), shares.map((share) => Math.log(description.doubt * share))];
+    return (scores) => normalizedLogs(normalizedLogs(scores).map((score, c) => logSum([kept + score, mixed[c]])));
+  }
   const thresholds = description.log_odds.map(decoded);
   const values = description.probabilities.map(decoded);
   return (scores) => {
@@ -24,6 +29,47 @@ export function calibrationOf(description) {
     const total = sum(probabilities);
     return total === 0 ? normalizedLogs(scores) : probabilities.map((p) => Math.log(p / total));
   };
+}
+
+// The log pool of the log-joints of a network and of its generative estimates, for rows with a share of missing values.
+export class LogPool {
+  constructor({ scale, usual_missing: usual, exponent, class_shares: shares }) {
+    this._logShares = decoded(shares).map(Math.log);
+    this.weightsOf = (share) => {
+      const beyond = Math.max(share - usual, 0) / Math.max(1 - usual, 1e-9);
+      const own = (1 - Math.min(beyond, 1)) ** exponent;
+      return { own, generative: (1 - own) * scale ** (1 - share) };
+    };
+  }
+
+  pooled(scores, generative, share) {
+    const weights = this.weightsOf(share);
+    return scores.map((score, c) => {
+      const prior = this._logShares[c];
+      if (prior === -Infinity) return prior;
+      const ofGenerative = weighted(weights.generative, generative[c] - prior);
+      return weighted(weights.own, score) + (1 - weights.own) * prior + ofGenerative;
+    });
+  }
+
+  // The product of powers of P(value | class), an array (value, class), normalized in each class. In a class
+  // that these scores make impossible, or in which every value is, all are equally probable.
+  pooledShares(own, generative, share, scores) {
+    const n = this._logShares.length;
+    const weights = this.weightsOf(share);
+    const part = (k) => weighted(weights.own, Math.log(own[k])) + weighted(weights.generative, Math.log(generative[k]));
+    const logs = Float64Array.from(own, (_, k) => part(k));
+    const totals = Float64Array.from({ length: n }, (_, c) => logSum(logs.filter((_, k) => k % n === c)));
+    return logs.map((number, k) => {
+      const possible = scores[k % n] > -Infinity && totals[k % n] > -Infinity;
+      return possible ? Math.exp(number - totals[k % n]) : n / logs.length;
+    });
+  }
+}
+
+// A weighted logarithm; what has no weight may be infinite.
+function weighted(weight, number) {
+  return weight === 0 ? 0 : weight * number;
 }
 
 // Interpolate linearly between thresholds; constant beyond them.
@@ -71,8 +117,14 @@ export function gainOf(prior, marginal) {
     for (let c = 0; c < n; c++) if (prior[c] > 0) total += prior[c] * marginal[line + c];
     for (let c = 0; c < n; c++) {
       const joint = prior[c] > 0 ? prior[c] * marginal[line + c] : 0;
-      if (joint > 0) gain += joint * Math.log(marginal[line + c] / total);
+      if (joint > 0) gain += joint * logRatio(marginal[line + c], total);
     }
   }
   return Math.max(0, gain);
+}
+
+// log a / b, also where a / b is too large for a double.
+function logRatio(a, b) {
+  const ratio = a / b;
+  return Number.isFinite(ratio) ? Math.log(ratio) : Math.log(a) - Math.log(b);
 }

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
-from discbayes.classifier import BayesNetClassifier
+from discbayes.classifier import BayesNetClassifier, BayesNetEnsemble
 from discbayes.evaluation.judging import estimator_of, warm_up
 
 # whose versions are noted beside the results
@@ -44,6 +44,9 @@ def _other(tag: str, name: str) -> Contender:
 CONTENDERS = {
     "discbayes": Contender(
         "discbayes (default)", partial(BayesNetClassifier, n_jobs=1, random_state=0), True, True
+    ),
+    "ensemble": Contender(
+        "discbayes, ensemble of 8", partial(BayesNetEnsemble, n_jobs=1, random_state=0), ours=True
     ),
     "TAN-E-G+T": Contender(
         "discbayes, default of 0.1", partial(estimator_of, "TAN-E-G+T"), ours=True

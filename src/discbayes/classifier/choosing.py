@@ -11,6 +11,7 @@ of a log pool with these.
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -28,6 +29,7 @@ from discbayes.classifier.fitting import (
     FitPlan,
     learn_structure,
     make_network,
+    share_missing,
     weigh_and_count,
 )
 from discbayes.classifier.training_rows import TrainingRows
@@ -37,7 +39,7 @@ from discbayes.data.folds import FoldAssignment
 from discbayes.data.rows import Rows
 from discbayes.engine import Context, Interrupts, Progress
 from discbayes.inference import log_marginal
-from discbayes.network import CPTs, Structure
+from discbayes.network import CPTs, Layout, Structure
 from discbayes.parameters import HierarchicalSmoothing, LevelWeightedCCBN
 from discbayes.parameters.level_weights import PreparedLevels
 from discbayes.search import KDB, NaiveBayes
@@ -47,6 +49,7 @@ MAX_LOSS = 20.0  # nats: one row must not decide
 MAX_ITER = 60
 TOLERANCE = 1e-5
 MIN_GAIN = 0.5  # standard errors, for more parameters
+MAX_CELLS = 4_000_000  # of all tables, for more than one parent: a fit takes some seconds
 PENALTIES = (10.0, 3.0, 1.0, 0.3, 0.1)  # of free parameters
 
 
@@ -103,16 +106,20 @@ def choose_network(
     pool : callable or None
         Makes the log pool of the generative network of all rows.
     """
-    if folds is None:
-        return _with_choice(plan, FIRST), None
+    if folds is None:  # rows that cannot be held out cannot tell more than their counts do
+        structure = NaiveBayes() if plan.chooses_structure else plan.structure
+        return replace(plan, structure=structure, parameters=HierarchicalSmoothing()), None
     with ExitStack() as opened:
-        comparison = Comparison(list(_open_folds(plan, rows, encoder, folds, opened)))
+        comparison = ChoiceComparison(list(_open_folds(plan, rows, encoder, folds, opened)))
         of_missing = {}
         if plan.chooses_missing and any(part.share_missing for part in comparison.parts):
             plans = {"available": plan, "value": plan.with_missing("value")}
-            as_value = Comparison(list(_open_folds(plans["value"], rows, encoder, folds, opened)))
+            as_value = ChoiceComparison(
+                list(_open_folds(plans["value"], rows, encoder, folds, opened))
+            )
             compared = {"available": comparison, "value": as_value}
-            of_missing = {name: one.mean_loss(FIRST) for name, one in compared.items()}
+            first = FIRST if plan.chooses_structure else Choice(EVERY_PARENT)
+            of_missing = {name: one.mean_loss(first) for name, one in compared.items()}
             missing = min(of_missing, key=of_missing.__getitem__)
             plan, comparison = plans[missing], compared[missing]
         chosen = comparison.choose(plan.chooses_structure)
@@ -138,7 +145,7 @@ def choose_network(
     return plan, lambda generative: LogPool(shares, generative, scale, doubt, float(usual))
 
 
-class Comparison:
+class ChoiceComparison:
     """Choices that are compared on the held-out rows of some folds.
 
     Parameters
@@ -167,6 +174,8 @@ class Comparison:
         """Return the best of choices with more and more parents, as long as they help."""
         while best.max_parents < MAX_PARENTS:
             other = replace(best, max_parents=best.max_parents + 1)
+            if max(part.n_cells(other) for part in self.parts) > MAX_CELLS:
+                break
             if not self._helps(other, best):
                 break
             best = other
@@ -248,6 +257,11 @@ class _Fold:
     _kept: dict[int, PreparedLevels] = field(default_factory=dict)
     _latest: dict[int, np.ndarray] = field(default_factory=dict)
 
+    def n_cells(self, choice: Choice) -> int:
+        """Return the number of cells of all tables."""
+        shapes = Layout.of(choice.of_structure(self.structure), self.data).shapes
+        return sum(map(math.prod, shapes))
+
     def losses(self, choice: Choice) -> np.ndarray:
         """Return the log loss of each held-out row."""
         quick = choice.parameters.set_params(max_iter=MAX_ITER, tol=TOLERANCE)
@@ -262,9 +276,7 @@ class _Fold:
     @property
     def share_missing(self) -> float:
         """The share of missing values in the rows to learn from."""
-        used = self.data.cards > 1
-        n_cells = max(1, self.data.n_samples * int(used.sum()))
-        return float(self.data.n_missing[used].sum() / n_cells)
+        return share_missing(self.data, self.counts)
 
     def generative_log_joint(self, choice: Choice) -> np.ndarray:
         """Return the log-joint of the held-out rows under the generative estimates."""

@@ -350,6 +350,16 @@ def make_network(
     )
 
 
+def share_missing(data: Rows, counts: Counts) -> float:
+    """Return the weight of missing values as a share of all values of features that are used."""
+    total = counts.class_count.sum()
+    used: list[int] = np.flatnonzero(data.cards > 1).tolist()
+    if not used or not total > 0:
+        return 0.0
+    observed = np.sum([counts.feature(i).sum() for i in used])
+    return float(np.clip(1 - observed / (total * len(used)), 0.0, 1.0))
+
+
 def class_weights(class_weight: Any, classes: np.ndarray, class_rows: np.ndarray) -> np.ndarray:
     """Return the weight of a row of each class.
 

@@ -38,6 +38,8 @@ Split = tuple[Rows, Callable[[], np.ndarray]]
 class TrainingRows(Protocol):
     """The rows of a fit: encoded all together, then once without each fold of calibration.
 
+    An ensemble encodes them once for each of its members.
+
     Attributes
     ----------
     columns : dict
@@ -88,6 +90,7 @@ class TableRows:
         self, X: Any, y: Any, sample_weight: Any, plan: FitPlan, engine: DaskEngine | None
     ):
         self._table = read_table(X)
+        self._kept = self._table  # the rows that count
         self.columns = table_columns(X)
         self._y = y
         self._sample_weight = sample_weight
@@ -101,13 +104,13 @@ class TableRows:
         self._data = encoder.fit_transform(self._table, self._y, self._sample_weight)
         self._classes = encoder.classes_
         if encoder.kept_rows_ is not None and self._plan.calibration is not None:
-            self._table = self._table.take(encoder.kept_rows_)
+            self._kept = self._table.take(encoder.kept_rows_)
         yield self._on_cluster(self._data)
 
     def keys(self) -> KeyedBatches:
         """Return a function that goes over the keys of all rows, by which folds are assigned."""
         data = self._data
-        keys = table_keys(self._table, data.classes, data.weight)
+        keys = table_keys(self._kept, data.classes, data.weight)
         return partial(in_batches, keys, data.classes, data.weight)
 
     @contextmanager
@@ -121,10 +124,10 @@ class TableRows:
         kept = left > 0
         kept_weight = None if (left[kept] == 1).all() else left[kept]
         labels = self._classes[data.classes[kept]]
-        codes = encoder.fit_selected(self._table.take(kept), labels, kept_weight)
+        codes = encoder.fit_selected(self._kept.take(kept), labels, kept_weight)
         yield (
             self._on_cluster(codes),
-            lambda: encoder.transform(self._table.take(rows), "marginalize"),
+            lambda: encoder.transform(self._kept.take(rows), "marginalize"),
         )
 
     def _on_cluster(self, data: Encoded) -> Rows:

@@ -17,7 +17,7 @@ from discbayes._text import listed, nearest_first
 from discbayes.classifier import BayesNetClassifier
 from discbayes.cli import options
 from discbayes.cli.console import UserError
-from discbayes.cli.models import load_model, read_rows, select_rows, warn_unseen
+from discbayes.cli.models import load_model, read_rows, require_network, select_rows, warn_unseen
 from discbayes.cli.prompts import Case, converse, outcome, tell, value_of
 from discbayes.costs import cost_matrix
 from discbayes.data import Domain
@@ -81,6 +81,7 @@ def finish(parser: ArgumentParser, args: Namespace) -> None:
 def run(args: Namespace) -> None:
     """Ask, and print the result; after an interrupt, the result so far."""
     model = load_model(args)
+    require_network(model, "ask", args.model)
     domain = model.network_.domain
     costs = read_costs(args.costs, domain.target.labels)
     prices = read_prices(args.prices, domain.names)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from discbayes.classifier import BayesNetClassifier
+from discbayes.classifier.predicting import PosteriorClassifier
 from discbayes.cli.console import STANDARD, UserError
 from discbayes.cli.input_tables import InputTable, as_text, delimiter_hint
 from discbayes.cli.models import features_of, text_columns
@@ -89,7 +89,7 @@ class TransformedFiles:
             yield replace(batch, frame=self._transform(batch.frame))
 
 
-def fit_batches(args: Namespace, model: BayesNetClassifier) -> None:
+def fit_batches(args: Namespace, model: Any) -> None:
     """Fit a model on files that are read in two passes."""
     text = {args.target, *args.categorical}
     dropped = {*args.drop} - {args.target, args.weights}
@@ -119,9 +119,9 @@ def _check_columns(args: Namespace) -> None:
     source.without({args.target, args.weights, *args.drop})
 
 
-def predict_batches(model: BayesNetClassifier, args: Namespace) -> Iterator[np.ndarray]:
+def predict_batches(model: PosteriorClassifier, args: Namespace) -> Iterator[np.ndarray]:
     """Yield the probabilities of the classes, batch by batch in the order of the rows."""
-    domain = model.network_.domain
+    domain = model.domain_
     text = text_columns(domain)
     hint = delimiter_hint(args.data, csv_format(args))
     notes = [args.progress]  # the columns are reported once, with the first batch

@@ -7,11 +7,12 @@ from argparse import SUPPRESS, ArgumentParser, Namespace
 from collections.abc import Sequence
 from contextlib import suppress
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 
 from discbayes._text import listed, text_table
-from discbayes.classifier import BayesNetClassifier, FitPlan
+from discbayes.classifier import BayesNetClassifier, BayesNetEnsemble, FitPlan
 from discbayes.cli import options
 from discbayes.cli.console import UserError, complain
 from discbayes.cli.models import load_model, matched_labels, read_rows
@@ -81,7 +82,7 @@ def _cross_validate(args: Namespace) -> str:
     data = load_training(args)
     scores, folds = [], _folds(data, args)
     # warns of what is noteworthy in the columns, once for all folds
-    encoder = FitPlan.of(_classifier(args)).new_encoder()
+    encoder = _plan(_classifier(args)).new_encoder()
     encoder.fit_transform(data.X, data.y, data.weight)
     encoder.warn_of_unused()
     _warm_up(args, data, folds[0][0])
@@ -117,7 +118,12 @@ def _warm_up(args: Namespace, data: Training, rows: np.ndarray) -> None:
         _classifier(args).fit(few.X, few.y, sample_weight=few.weight).predict_proba(few.X)
 
 
-def _classifier(args: Namespace) -> BayesNetClassifier:
+def _plan(model: BayesNetClassifier | BayesNetEnsemble) -> FitPlan:
+    """Return the plan of a fit; of an ensemble, that of its first member."""
+    return model.member_plans()[0] if isinstance(model, BayesNetEnsemble) else FitPlan.of(model)
+
+
+def _classifier(args: Namespace) -> Any:
     limits = options.given(args, options.LIMITS)
     return options.classifier(args).set_params(**limits, unknown=args.unknown or "marginalize")
 
@@ -138,8 +144,8 @@ def _score_fold(args: Namespace, train: Training, test: Training) -> Figures:
 
 def _score_model(args: Namespace) -> str:
     model = load_model(args)
-    known = model.network_.domain.target.labels
-    target = args.target or model.network_.domain.target.name
+    known = model.domain_.target.labels
+    target = args.target or model.domain_.target.name
     source, X = read_rows(model, args, target, args.weights)
     source.require([target], "the target")
     weight = read_weights(source, args.weights)

@@ -7,11 +7,19 @@ from typing import Any
 
 from discbayes._text import listed, nearest_first
 from discbayes.classifier import BayesNetClassifier
+from discbayes.classifier.predicting import PosteriorClassifier
 from discbayes.cli import options
 from discbayes.cli.console import UserError
 from discbayes.cli.explain_output import Explained, joined, relevance_output
 from discbayes.cli.input_tables import InputTable, has_known_ending, matcher
-from discbayes.cli.models import classes_of, load_model, read_rows, select_rows, warn_unseen
+from discbayes.cli.models import (
+    classes_of,
+    load_model,
+    read_rows,
+    require_network,
+    select_rows,
+    warn_unseen,
+)
 from discbayes.cli.outputs import check_output, check_table, is_standard, write_bytes, write_table
 
 SUMMARY = "explain the predictions of single rows, or the relevance of columns over a whole table"
@@ -109,6 +117,10 @@ def run(args: Namespace) -> None:
     check = check_table if args.format == "csv" else check_output
     check(args.output, [args.model, args.data])
     model = load_model(args)
+    if args.row is None or args.counterfactual:
+        what = "--counterfactual" if args.counterfactual else "the relevance of columns"
+        way_out = "" if args.counterfactual else ", or explain rows with --row"
+        require_network(model, what, args.model, way_out)
     named = options.given(args, ("class", "against", "wanted"))
     labels = {option: _class(model, option, text) for option, text in named.items()}
     if "class" in labels and labels["class"] == labels.get("against"):
@@ -116,16 +128,16 @@ def run(args: Namespace) -> None:
             f"--class and --against are the same class, {args.against!r}: compare it with"
             " another one"
         )
-    source, X = read_rows(model, args, args.target or model.network_.domain.target.name)
+    source, X = read_rows(model, args, args.target or model.domain_.target.name)
     if args.row is None:
         _write(_relevance(model, X, source, args), args)
     else:
         _write(_explained(model, X, source.name, labels, args), args)
 
 
-def _class(model: BayesNetClassifier, option: str, text: str) -> Any:
+def _class(model: PosteriorClassifier, option: str, text: str) -> Any:
     """Return the class that an option names, as the model has it."""
-    labels = model.network_.domain.target.labels
+    labels = model.domain_.target.labels
     found = matcher(labels)(text)
     if found not in labels:
         raise UserError(
@@ -134,9 +146,7 @@ def _class(model: BayesNetClassifier, option: str, text: str) -> Any:
     return model.classes_.tolist()[labels.index(found)]
 
 
-def _explained(
-    model: BayesNetClassifier, X: Any, name: str, labels: dict[str, Any], args: Namespace
-) -> Any:
+def _explained(model: Any, X: Any, name: str, labels: dict[str, Any], args: Namespace) -> Any:
     """Explain rows, a block at a time, since contributions to all classes take memory."""
     numbers = list(range(1, X.num_rows + 1)) if args.row == ALL else args.row
     rows = select_rows(X, numbers, name)
@@ -157,9 +167,9 @@ def _explained(
     return joined(parts, args.format)
 
 
-def _checked_columns(model: BayesNetClassifier, names: tuple[str, ...]) -> list[str]:
+def _checked_columns(model: PosteriorClassifier, names: tuple[str, ...]) -> list[str]:
     """Return the columns of --keep, all of which the model knows."""
-    columns = model.network_.domain.names
+    columns = model.domain_.names
     for name in names:
         if name not in columns:
             raise UserError(
@@ -171,7 +181,7 @@ def _checked_columns(model: BayesNetClassifier, names: tuple[str, ...]) -> list[
 
 def _relevance(model: BayesNetClassifier, X: Any, source: InputTable, args: Namespace) -> Any:
     """Measure the relevance of columns over all rows, with the classes if the table has them."""
-    target = args.target or model.network_.domain.target.name
+    target = args.target or model.domain_.target.name
     has_classes = args.target is not None or target in source.table.column_names
     y = classes_of(model, source, target) if has_classes else None
     args.progress.stage(f"explaining {X.num_rows} rows")

@@ -20,6 +20,7 @@ EXAMPLES = """examples:
   discbayes fit rows/ --target diagnosis --calibrate none --workers 4 -o model.json
   discbayes fit rows/ --target diagnosis --calibrate none \\
       --cluster tcp://10.0.0.5:8786 -o model.json
+  discbayes fit patients.csv --target diagnosis --ensemble -o model.json
   discbayes fit iris -o iris.json"""
 
 

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from discbayes._text import listed
-from discbayes.classifier import BayesNetClassifier
+from discbayes.classifier import BayesNetClassifier, BayesNetEnsemble
+from discbayes.classifier.predicting import PosteriorClassifier
 from discbayes.cli.console import STANDARD, STANDARD_INPUT, UserError, complain
 from discbayes.cli.console_encoding import read_standard_input
 from discbayes.cli.input_tables import (
@@ -28,13 +29,22 @@ from discbayes.io import ModelFileError, load
 from discbayes.io.model import load_bytes
 
 
-def load_model(args: Namespace) -> BayesNetClassifier:
+def load_model(args: Namespace) -> Any:
     """Read MODEL, and give it the options of the command line that concern prediction."""
     model = _load(args.model)
     return model.set_params(**given(args, ("unknown", *LIMITS, "n_jobs")))
 
 
-def _load(path: str) -> BayesNetClassifier:
+def require_network(model: PosteriorClassifier, what: str, path: str, way_out: str = "") -> None:
+    """Refuse an ensemble for what needs one network."""
+    if isinstance(model, BayesNetEnsemble):
+        raise UserError(
+            f"{path} holds an ensemble of {len(model.members_)} networks, and {what} needs one: fit"
+            f" without --ensemble{way_out}"
+        )
+
+
+def _load(path: str) -> BayesNetClassifier | BayesNetEnsemble:
     if path == STANDARD:
         return load_bytes(read_standard_input(), STANDARD_INPUT)
     if not Path(path).exists():
@@ -50,13 +60,13 @@ def _load(path: str) -> BayesNetClassifier:
 
 
 def read_rows(
-    model: BayesNetClassifier,
+    model: PosteriorClassifier,
     args: Namespace,
     target: str | None = None,
     weights: str | None = None,
 ) -> tuple[InputTable, Any]:
     """Read DATA; return it with all its columns, and the columns of the model alone."""
-    domain = model.network_.domain
+    domain = model.domain_
     text = text_columns(domain) if target is None else {target, *text_columns(domain)}
     source = open_source(args, text)
     ignored = [name for name in (target, weights) if name is not None]
@@ -117,10 +127,10 @@ def matched_labels(source: InputTable, target: str, known: list[str]) -> list[An
     return labels
 
 
-def classes_of(model: BayesNetClassifier, source: InputTable, target: str) -> np.ndarray:
+def classes_of(model: PosteriorClassifier, source: InputTable, target: str) -> np.ndarray:
     """Return the class of every row; raise an error for a class that the model does not know."""
     source.require([target], "the target")
-    labels = model.network_.domain.target.labels
+    labels = model.domain_.target.labels
     found = matched_labels(source, target, labels)
     codes = {label: code for code, label in enumerate(labels)}
     odd = [number for number, label in enumerate(found, 1) if label not in codes]
@@ -149,13 +159,13 @@ def select_rows(X: Any, numbers: list[int], name: str) -> Any:
 
 
 def warn_unseen(
-    model: BayesNetClassifier, rows: Any, numbers: list[int]
+    model: PosteriorClassifier, rows: Any, numbers: list[int]
 ) -> list[tuple[int, str, Any]]:
     """Warn of the first value that was never seen in training, or refuse it if the model does so.
 
     Parameters
     ----------
-    model : BayesNetClassifier
+    model : PosteriorClassifier
         The model.
     rows : pyarrow.Table
         The features.
@@ -179,10 +189,11 @@ def warn_unseen(
     return found
 
 
-def _unseen_values(model: BayesNetClassifier, rows: Any) -> list[tuple[int, str, Any]]:
+def _unseen_values(model: Any, rows: Any) -> list[tuple[int, str, Any]]:
     """List values that are not in the domain of their column; any number is in some interval."""
-    found, codes = [], model.network_.encode(rows)
-    for place, variable in enumerate(model.network_.domain.features):
+    network = model.members_[0].network_ if isinstance(model, BayesNetEnsemble) else model.network_
+    found, codes = [], network.encode(rows)
+    for place, variable in enumerate(model.domain_.features):
         if variable.cuts is None:
             column = rows.column(place)
             odd = (codes[place] >= variable.card) & column.is_valid().to_numpy()

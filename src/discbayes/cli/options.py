@@ -16,7 +16,8 @@ from typing import Any
 from discbayes._deprecation import END
 from discbayes._settings import float_or_nan
 from discbayes.calibration import AUTO, CALIBRATIONS
-from discbayes.classifier import BayesNetClassifier
+from discbayes.classifier import BayesNetClassifier, BayesNetEnsemble
+from discbayes.classifier.ensemble import MAX_MEMBERS
 from discbayes.cli.console import complain
 from discbayes.data.discretize import DISCRETIZERS as WORDS
 from discbayes.inference import ESTIMATE, RAISE
@@ -33,6 +34,7 @@ MAX_WHOLE_FILE = 1 << 28  # bytes; larger files are read in batches
 DISCRETIZERS = {AUTO: AUTO, **{word: word for word in WORDS}, "none": None}
 UNCALIBRATED = "none"
 LEARNING: dict[str, Any] = {
+    "ensemble": None,
     "recipe": None,
     "structure": AUTO,
     "parameters": AUTO,
@@ -44,6 +46,9 @@ LEARNING: dict[str, Any] = {
     "seed": 0,
 }
 LIMITS = ("max_cells", "beyond_max_cells")
+N_MEMBERS = 8  # of an ensemble
+# what an ensemble decides by itself
+NOT_OF_ENSEMBLES = ("recipe", "structure", "parameters", "discretizer", "calibrate")
 
 
 # ---- types of values
@@ -251,6 +256,16 @@ def add_learning(parser: ArgumentParser) -> None:
 
     add(
         group,
+        "--ensemble N",
+        "learn an ensemble of N networks instead of one: more accurate, at most ten times the size"
+        f" (N: {N_MEMBERS} if it is left out)",
+        at_least(1),
+        nargs="?",
+        const=N_MEMBERS,
+        default=SUPPRESS,
+    )
+    add(
+        group,
         "--recipe TAG",
         "structure and parameters by a tag such as TAN-OMI-CR-CL, in place of --structure and"
         " --parameters; `discbayes recipes` lists those of the papers",
@@ -393,6 +408,9 @@ def fill_learning(parser: ArgumentParser, args: Namespace) -> None:
     chosen = given_learning(args)
     for name, default in {**LEARNING, **dict.fromkeys(SEARCH_OPTIONS)}.items():
         setattr(args, name, getattr(args, name, default))
+    if args.ensemble is not None:
+        _check_ensemble(parser, args, chosen)
+        return
     if args.recipe is not None:
         _check_recipe(parser, args, chosen)
         return
@@ -408,6 +426,19 @@ def fill_learning(parser: ArgumentParser, args: Namespace) -> None:
 def _structure_learner(name: str) -> Any:
     """Return the structure learner of a name, with the methods of scikit-learn's estimators."""
     return STRUCTURES["tan" if name == AUTO else name]()
+
+
+def _check_ensemble(parser: ArgumentParser, args: Namespace, chosen: list[str]) -> None:
+    """Refuse options of single networks beside --ensemble, before any data are read."""
+    flags = [flag_of(name) for name in (*NOT_OF_ENSEMBLES, *SEARCH_OPTIONS)]
+    doubled = [flag for flag in flags if flag in chosen]
+    if doubled:
+        parser.error(
+            f"{' and '.join(doubled)}: the networks of --ensemble differ in this; leave out one of"
+            " them"
+        )
+    if args.ensemble > MAX_MEMBERS:
+        parser.error(f"--ensemble {args.ensemble}: at most {MAX_MEMBERS} networks")
 
 
 def _check_recipe(parser: ArgumentParser, args: Namespace, chosen: list[str]) -> None:
@@ -430,17 +461,19 @@ def csv_format(args: Namespace) -> CsvFormat:
     return CsvFormat(args.delimiter, (*MISSING_VALUES, *args.na_values), decimal=args.decimal)
 
 
-def classifier(args: Namespace, verbose: int = 0) -> BayesNetClassifier:
+def classifier(args: Namespace, verbose: int = 0) -> Any:
     """Return the estimator that the options describe."""
     search = given(args, SEARCH_OPTIONS)
-    others = {
-        "discretizer": DISCRETIZERS[args.discretizer],
+    others: dict[str, Any] = {
         "categorical": list(args.categorical) or "auto",
         "missing": args.missing,
         "n_jobs": args.n_jobs,
         "random_state": args.seed,
         "verbose": verbose,
     }
+    if args.ensemble is not None:
+        return BayesNetEnsemble(args.ensemble, **others)
+    others["discretizer"] = DISCRETIZERS[args.discretizer]
     if args.calibrate != AUTO:
         others["calibrate"] = None if args.calibrate == UNCALIBRATED else args.calibrate
     if args.recipe is not None:

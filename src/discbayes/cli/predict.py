@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from discbayes._lazy_imports import need
-from discbayes.classifier import BayesNetClassifier
+from discbayes.classifier.predicting import PosteriorClassifier
 from discbayes.cli import options
 from discbayes.cli.batch_input import predict_batches, reads_batches
 from discbayes.cli.models import load_model, read_rows
@@ -39,7 +39,7 @@ def run(args: Namespace) -> None:
     """Read, predict, write."""
     check_table(args.output, [args.model, args.data])
     model = load_model(args)
-    domain = model.network_.domain
+    domain = model.domain_
     refuse_lone_surrogates({domain.target.name: model.classes_}, "no file of a table can hold it")
     if reads_batches(args):
         batches = predict_batches(model, args)
@@ -51,9 +51,9 @@ def run(args: Namespace) -> None:
     write_table(_predictions(model, model.predict_proba(X), args.proba), args.output)
 
 
-def _predictions(model: BayesNetClassifier, probabilities: np.ndarray, proba: bool) -> Any:
+def _predictions(model: PosteriorClassifier, probabilities: np.ndarray, proba: bool) -> Any:
     """Return a table of the predicted classes and, with --proba, of the probability of each."""
-    pa, target = need("pyarrow"), model.network_.domain.target
+    pa, target = need("pyarrow"), model.domain_.target
     predicted = model.classes_[probabilities.argmax(axis=1)]
     names = [target.name]
     arrays = [pa.array(predicted.tolist())]

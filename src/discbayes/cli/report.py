@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from discbayes._memory import in_bytes
-from discbayes.classifier import BayesNetClassifier
+from discbayes.classifier.predicting import PosteriorClassifier
 from discbayes.cli import options
 from discbayes.cli.models import classes_of, load_model, read_rows
 from discbayes.cli.outputs import check_output, is_standard, write_bytes
@@ -54,7 +54,7 @@ def run(args: Namespace) -> None:
     print(f"{args.output}: {in_bytes(Path(args.output).stat().st_size)}")
 
 
-def _test_rows(model: BayesNetClassifier, args: Namespace) -> tuple[Any, Any]:
-    target = args.target or model.network_.domain.target.name
+def _test_rows(model: PosteriorClassifier, args: Namespace) -> tuple[Any, Any]:
+    target = args.target or model.domain_.target.name
     source, X = read_rows(model, args, target)
     return X, classes_of(model, source, target)

@@ -290,6 +290,9 @@ class TwoResolutionDiscretizer(CutPointDiscretizer):
         The desired number of fine intervals.
     min_states : int, default=2
         The number of coarse intervals below which quantiles are added to their cut points.
+    shift : float, default=0.0
+        How far fine cut points, and a number of coarse ones, are moved away from the quantiles, in
+        widths of an interval: above -1 and below 1. Members of an ensemble have different ones.
     n_jobs : int or None, default=None
         The number of threads over the columns; -1 for all cores.
 
@@ -324,11 +327,13 @@ class TwoResolutionDiscretizer(CutPointDiscretizer):
         *,
         n_fine: int = 32,
         min_states: int = 2,
+        shift: float = 0.0,
         n_jobs: int | None = None,
     ):
         self.coarse = coarse
         self.n_fine = n_fine
         self.min_states = min_states
+        self.shift = shift
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> TwoResolutionDiscretizer:
@@ -371,7 +376,7 @@ class TwoResolutionDiscretizer(CutPointDiscretizer):
     def _coarse_begins(self, histogram: Histogram, n_classes: int, least: float) -> np.ndarray:
         if isinstance(self.coarse, (int, np.integer)):
             n_coarse = _whole(self.coarse, "coarse")
-            begins = _begins_beside_heavy(histogram.value_weights, n_coarse)
+            begins = _begins_beside_heavy(histogram.value_weights, n_coarse, self.shift)
             return join_light(histogram, begins, n_classes, least) if least else begins
         begins = self._coarse()._joined(histogram, n_classes, least)
         min_states = _whole(self.min_states, "min_states")
@@ -391,7 +396,8 @@ class TwoResolutionDiscretizer(CutPointDiscretizer):
         return coarse
 
     def _begins(self, histogram: Histogram, n_classes: int) -> np.ndarray:
-        return _begins_beside_heavy(histogram.value_weights, _whole(self.n_fine, "n_fine"))
+        n_fine = _whole(self.n_fine, "n_fine")
+        return _begins_beside_heavy(histogram.value_weights, n_fine, self.shift)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -414,7 +420,7 @@ def _whole(number: Any, option: str) -> int:
     return int(number)
 
 
-def _begins_beside_heavy(weights: np.ndarray, n_bins: int) -> np.ndarray:
+def _begins_beside_heavy(weights: np.ndarray, n_bins: int, shift: float = 0.0) -> np.ndarray:
     """Return which values begin an interval, if heavy values are intervals of their own.
 
     A value is heavy if it weighs as much as an interval should. The other values are divided into
@@ -429,7 +435,7 @@ def _begins_beside_heavy(weights: np.ndarray, n_bins: int) -> np.ndarray:
         light = np.flatnonzero(~heavy)
         below = np.cumsum(weights[light])
         if light.size > 1:
-            targets = below[-1] * np.arange(1, n_bins) / n_bins
+            targets = below[-1] * (np.arange(1, n_bins) + shift) / n_bins
             begins[light[_nearest(below[:-1], targets) + 1]] = True
     begins[:1] = False
     return begins

@@ -3,6 +3,7 @@
 from discbayes.explanations.contributions import Explanation, explain
 from discbayes.explanations.counterfactuals import Counterfactual, counterfactual
 from discbayes.explanations.edge_strength import edge_strengths
+from discbayes.explanations.pooled import PooledExplanation, explain_pool
 from discbayes.explanations.relevance import Relevance, relevance
 from discbayes.explanations.value_of_information import Information, value_of_information
 
@@ -10,10 +11,12 @@ __all__ = [
     "Counterfactual",
     "Explanation",
     "Information",
+    "PooledExplanation",
     "Relevance",
     "counterfactual",
     "edge_strengths",
     "explain",
+    "explain_pool",
     "relevance",
     "value_of_information",
 ]

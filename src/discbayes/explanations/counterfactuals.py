@@ -63,7 +63,8 @@ class Counterfactual:
         For each change of a numeric column, the number in the row and what is nearest to it in the
         new interval, as text ("below 100"); None for other columns.
     alternatives : tuple of Counterfactual
-        Other sets of the same size, the most probable decision first.
+        Other sets of the same size, the most probable decision first; fine intervals of one coarse
+        interval are not told apart.
 
     Examples
     --------
@@ -239,7 +240,7 @@ def counterfactual(
     if len(sets):
         smaller = sets.shape[1] - 1
     start = replace(start, proven=excluded >= smaller and not _is_estimated(beliefs, codes))
-    results = _results(start, changes, sets[: 1 + ALTERNATIVES], row)
+    results = _results(start, changes, _by_state(changes, sets)[: 1 + ALTERNATIVES], row)
     return replace(results[0], alternatives=tuple(results[1:])) if results else start
 
 
@@ -258,6 +259,14 @@ def _is_estimated(beliefs: CalibratedPosterior, codes: np.ndarray) -> bool:
         return False
     cells = elimination_cells(network.parameters, codes)
     return cells > network.inference_options.max_cells
+
+
+def _by_state(changes: Changes, sets: np.ndarray) -> np.ndarray:
+    """Return the first set of those that change the same columns to the same states."""
+    variables = changes.beliefs.network.domain.features
+    states = np.array([variables[i].states[code] for i, code in changes.moves.T.tolist()], int)
+    columns = np.concatenate([changes.moves[0][sets], states[sets]], axis=1)
+    return sets[np.sort(np.unique(columns, axis=0, return_index=True)[1])]
 
 
 def _results(

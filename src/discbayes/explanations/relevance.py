@@ -224,6 +224,8 @@ def _uninformative_columns(
     tolerance: float,
 ) -> Hidden:
     """Return the columns that are uninformative together, and the effect of hiding them."""
+    # a hidden column is left out, not missing: the weights of a pool stay those of the rows
+    weights = None if beliefs.pool is None else beliefs.pool.share_missing(codes)
     before = beliefs.log_posterior(codes)
     nothing_known = beliefs.log_posterior(blank_rows(beliefs.network.parameters, 1))
     information = _divergence(before, nothing_known)
@@ -233,19 +235,20 @@ def _uninformative_columns(
             return 0.0
         rest = _without(beliefs, codes, features)
         try:
-            return _divergence(before, beliefs.exact.log_posterior(rest))
+            return _divergence(before, beliefs.exact.log_posterior(rest, weights))
         except TooManyCellsError:  # exact inference cannot marginalize them together
             return np.inf
 
     allowed = tolerance * information + _ROUNDING
     features = _largest_set(changes, lambda features: lost(features) <= allowed)
     rest = _without(beliefs, codes, features)
-    changed = float(np.mean(beliefs.decisions(rest) != beliefs.decisions(codes)))
+    after = beliefs.log_posterior(rest, weights)
+    changed = float(np.mean(after.argmax(axis=1) != before.argmax(axis=1)))
     names = tuple(beliefs.network.domain.names[i] for i in features)
     share = lost(features) / information if information > 0 else 0.0
     if classes is None:
         return Hidden(names, share, changed)
-    qualities = [_quality(beliefs, rows, classes) for rows in (codes, rest)]
+    qualities = [_quality(posterior, classes) for posterior in (before, after)]
     accuracy, log_loss = zip(*qualities, strict=True)
     return Hidden(names, share, changed, accuracy, log_loss)
 
@@ -283,9 +286,7 @@ def _without(beliefs: CalibratedPosterior, codes: np.ndarray, features: np.ndarr
     return hidden
 
 
-def _quality(
-    beliefs: CalibratedPosterior, codes: np.ndarray, classes: np.ndarray
-) -> tuple[float, float]:
+def _quality(log_posterior: np.ndarray, classes: np.ndarray) -> tuple[float, float]:
     """Return the accuracy and the log loss."""
-    own = beliefs.log_posterior(codes)[np.arange(classes.size), classes]
-    return float(np.mean(beliefs.decisions(codes) == classes)), -float(np.mean(own))
+    own = log_posterior[np.arange(classes.size), classes]
+    return float(np.mean(log_posterior.argmax(axis=1) == classes)), -float(np.mean(own))

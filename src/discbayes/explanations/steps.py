@@ -164,9 +164,9 @@ def _log_odds(log_posterior: np.ndarray, against: int | None) -> np.ndarray:
 
 def _impossible_rows(beliefs: CalibratedPosterior, codes: np.ndarray) -> np.ndarray:
     """Return which rows are impossible in every class that the current prior allows."""
-    network = beliefs.network
-    if not np.isneginf(network.parameters.log_theta).any():
+    if not any(np.isneginf(net.parameters.log_theta).any() for net in beliefs.networks):
         return np.zeros(codes.shape[1], dtype=bool)
+    possible = beliefs.log_joint(codes) > -np.inf
     if beliefs.log_prior is not None:
-        network = network.with_prior(beliefs.log_prior)
-    return (network.log_joint_of(codes) == -np.inf).all(axis=1)
+        possible &= beliefs.log_prior > -np.inf
+    return np.asarray(~possible.any(axis=1))

@@ -1,8 +1,9 @@
 """Value of information: the expected reduction of entropy, and of cost, by each missing column.
 
 The classifier gives p(c) = P(c | x) of the row, calibration and prior included. The network gives
-the probability of each value v of a missing column in each class, P(v | x, c). Together they give
-P(v) = Σ_c p(c) P(v | x, c) and the posterior after it, P(c | v) ∝ p(c) P(v | x, c). Then
+the probability of each value v of a missing column in each class, P(v | x, c); both networks of a
+log pool give it together, with their weights in the row. So P(v) = Σ_c p(c) P(v | x, c), and the
+posterior after it is P(c | v) ∝ p(c) P(v | x, c). Then
 
 - the gain is H(p) − Σ_v P(v) H(P(· | v)), in nats: the expected reduction of the entropy of the
   class, which is the mutual information of v and c;
@@ -254,7 +255,7 @@ def value_of_information(
     """Return the value of information of each missing feature of one row of codes."""
     domain = beliefs.network.domain
     posterior = beliefs.posterior(codes)[0]
-    found = beliefs.network.missing_posteriors_of(codes)
+    found = beliefs.missing_posteriors(codes)
     missing = list(found)
     joints = [posterior * shares for shares in found.values()]
     gain = np.array([_gain(posterior, joint) for joint in joints])

@@ -19,8 +19,18 @@ from sklearn.utils.validation import check_is_fitted
 from discbayes._files import replace_file
 from discbayes._version import __version__
 from discbayes.bayesnet import BayesNet
-from discbayes.calibration import AUTO, Calibration, Isotonic, LogPool, Temperature
-from discbayes.classifier import BayesNetClassifier, FittedModel, adopt
+from discbayes.calibration import (
+    AUTO,
+    MAX_SCALE,
+    MIN_SCALE,
+    Calibration,
+    Isotonic,
+    LogPool,
+    Temperature,
+    check_class_shares,
+)
+from discbayes.classifier import BayesNetClassifier, BayesNetEnsemble, FittedModel, adopt
+from discbayes.classifier.ensemble import MAX_MEMBERS
 from discbayes.data import Domain, FrameEncoder
 from discbayes.inference import ESTIMATE, MAX_CELLS, RAISE, beyond_of_draws, cells_of_factor
 from discbayes.io.document import MAX_VALUES, hint_of_version, open_document, seal
@@ -65,6 +75,14 @@ _MODEL = (
     "feature_names_in",
     "history",
 )
+_ENSEMBLE = (
+    "settings",
+    "scale",
+    "class_shares",
+    "cell_penalty",
+    "members",
+)
+ENSEMBLE_VERSION = 3  # of the format, which added ensembles
 # fields that only some classifiers have
 _OPTIONAL = ("calibration", "tallies")
 _OPTIONAL_TABLES = ("prior_offset",)  # of a prior that is not the class shares
@@ -89,8 +107,10 @@ _REASONS: dict[type, str] = {  # for errors whose text does not tell
 # Saving
 
 
-def save(classifier: BayesNetClassifier, path: str | Path, counts: bool = True) -> None:
-    """Write a fitted classifier to one JSON file.
+def save(
+    classifier: BayesNetClassifier | BayesNetEnsemble, path: str | Path, counts: bool = True
+) -> None:
+    """Write a fitted classifier or ensemble to one JSON file.
 
     The file is complete or absent: it replaces an older one in a single step. The same rows and
     settings give the same bytes; therefore the seconds of the steps in ``history_`` are not stored.
@@ -100,7 +120,7 @@ def save(classifier: BayesNetClassifier, path: str | Path, counts: bool = True) 
 
     Parameters
     ----------
-    classifier : BayesNetClassifier
+    classifier : BayesNetClassifier or BayesNetEnsemble
         The fitted classifier.
     path : str or Path
         The name of the file.
@@ -111,8 +131,13 @@ def save(classifier: BayesNetClassifier, path: str | Path, counts: bool = True) 
     replace_file(path, pack(classifier, counts))
 
 
-def pack(classifier: BayesNetClassifier, counts: bool = True) -> bytes:
+def pack(classifier: BayesNetClassifier | BayesNetEnsemble, counts: bool = True) -> bytes:
     """Return the content of the file that `save` writes."""
+    if isinstance(classifier, BayesNetEnsemble):
+        check_is_fitted(classifier)
+        ensemble = _pack_ensemble(classifier)
+        _restore_ensemble(ensemble)
+        return seal(ensemble, ENSEMBLE_VERSION)
     if not isinstance(classifier, BayesNetClassifier):
         raise TypeError(f"save writes a BayesNetClassifier, not {type(classifier).__name__}")
     check_is_fitted(classifier)
@@ -122,6 +147,16 @@ def pack(classifier: BayesNetClassifier, counts: bool = True) -> bytes:
         model["tallies"] = pack_statistics(statistics)
     _restore(model)  # a model that could not be read is refused now
     return seal(model, _version(classifier))
+
+
+def _pack_ensemble(ensemble: BayesNetEnsemble) -> dict[str, Any]:
+    return {
+        "settings": _pack_settings(ensemble.get_params(deep=False)),
+        "scale": ensemble.scale_,
+        "class_shares": pack_array(ensemble.class_shares_),
+        "cell_penalty": ensemble.cell_penalty_,
+        "members": [_pack_model(member) for member in ensemble.members_],
+    }
 
 
 def _version(classifier: BayesNetClassifier) -> int:
@@ -206,8 +241,8 @@ def _pack_calibration(calibration: Calibration) -> dict[str, Any]:
 
 def load(
     path: str | Path, max_bytes: int = MAX_BYTES, max_values: int = MAX_VALUES
-) -> BayesNetClassifier:
-    """Read a classifier that `save` wrote.
+) -> BayesNetClassifier | BayesNetEnsemble:
+    """Read a classifier, or an ensemble, that `save` wrote.
 
     The file is data: nothing in it is executed, and it can open no other file. It may come from
     anyone; a file that is not valid in every field is refused.
@@ -225,7 +260,7 @@ def load(
 
     Returns
     -------
-    BayesNetClassifier
+    BayesNetClassifier or BayesNetEnsemble
         The fitted classifier; its predictions have the same bits as those of the saved one.
 
     Raises
@@ -257,12 +292,15 @@ def load(
     return load_bytes(content, str(path), max_values)
 
 
-def load_bytes(content: bytes, name: str, max_values: int = MAX_VALUES) -> BayesNetClassifier:
+def load_bytes(
+    content: bytes, name: str, max_values: int = MAX_VALUES
+) -> BayesNetClassifier | BayesNetEnsemble:
     """Return the classifier from the content of a file; ``name`` is its name in messages."""
     library = ""
     try:
         model, library = open_document(content, max_values)
-        classifier, notes = _restore(model)
+        classifier: BayesNetClassifier | BayesNetEnsemble
+        classifier, notes = _restore_ensemble(model) if "members" in model else _restore(model)
     except (*CONTENT_ERRORS, MemoryError) as error:
         reason = _REASONS.get(type(error)) or one_line(error)
         raise ModelFileError(
@@ -280,7 +318,9 @@ def _restore(model: dict[str, Any]) -> tuple[BayesNetClassifier, list[str]]:
     structure = unpack_structure(model["structure"], "structure")
     tables = _unpack_tables(model["tables"], domain, structure)
     classes = class_array(domain.target, model["class_dtype"], "class_dtype")
-    settings, notes = _unpack_settings(model["settings"], structure)
+    settings, notes = _unpack_settings(
+        model["settings"], BayesNetClassifier(FixedStructure(structure))
+    )
     classifier = BayesNetClassifier(**settings)
     network = BayesNet(
         domain,
@@ -303,6 +343,60 @@ def _restore(model: dict[str, Any]) -> tuple[BayesNetClassifier, list[str]]:
         {k: unpack(v, "history") for k, v in as_object(s, "history").items()} for s in steps
     ]
     return classifier, notes
+
+
+def _restore_ensemble(model: dict[str, Any]) -> tuple[BayesNetEnsemble, list[str]]:
+    """Return the ensemble of a parsed model, and notes on its settings for the user."""
+    as_object(model, "model", _ENSEMBLE)
+    packed = as_list(model["members"], "members")
+    if not 1 <= len(packed) <= MAX_MEMBERS:
+        raise ValueError(f"members: an ensemble has 1 to {MAX_MEMBERS} of them, not {len(packed)}")
+    members: list[BayesNetClassifier] = []
+    for number, one in enumerate(packed):
+        with naming(f"members[{number}]"):
+            member, _ = _restore(as_object(one, "model"))
+            _check_same_columns(member, members[0] if members else member)
+        members.append(member)
+    settings, notes = _unpack_settings(model["settings"], BayesNetEnsemble())
+    ensemble = BayesNetEnsemble(**settings)
+    scale = float(as_finite(model["scale"], "scale"))
+    if not MIN_SCALE <= scale <= MAX_SCALE:
+        raise ValueError(f"scale is from {MIN_SCALE} to {MAX_SCALE}, not {scale}")
+    shares = as_array(model["class_shares"], "class_shares")
+    if shares.shape != members[0].classes_.shape:
+        raise ValueError("class_shares needs a number for each class")
+    check_class_shares(shares)
+    ensemble.classes_ = members[0].classes_
+    ensemble.members_ = members
+    ensemble.scale_ = scale
+    ensemble.class_shares_ = shares
+    ensemble.cell_penalty_ = float(as_finite(model["cell_penalty"], "cell_penalty"))
+    ensemble._encoder = members[0]._encoder
+    ensemble.n_features_in_ = members[0].n_features_in_
+    if hasattr(members[0], "feature_names_in_"):
+        ensemble.feature_names_in_ = members[0].feature_names_in_
+    with naming("settings"):  # what the encoders of the members are asked with
+        FrameEncoder.from_domain(
+            ensemble.domain_, ensemble.unknown, ensemble.n_jobs, ensemble.classes_
+        )
+    return ensemble, notes
+
+
+def _check_same_columns(member: BayesNetClassifier, first: BayesNetClassifier) -> None:
+    """Refuse a member of other columns or classes than the first one."""
+    one, other = member.network_.domain, first.network_.domain
+    same_labels = (
+        member.classes_.dtype == first.classes_.dtype
+        and member.classes_.tolist() == first.classes_.tolist()
+        and one.target.name == other.target.name
+    )
+    kinds = [[(each.name, each.kind) for each in domain.features] for domain in (one, other)]
+    if not same_labels or kinds[0] != kinds[1]:
+        raise ValueError("it has other columns or classes than the first member")
+    if hasattr(member, "feature_names_in_") != hasattr(first, "feature_names_in_"):
+        raise ValueError(
+            "its columns have names, and those of the first member none, or vice versa"
+        )
 
 
 def _unpack_tables(value: Any, domain: Domain, structure: Structure) -> CPTs:
@@ -372,15 +466,20 @@ def _restore_columns(classifier: BayesNetClassifier, model: dict[str, Any], doma
 # Settings
 
 
-def _unpack_settings(value: Any, structure: Structure) -> tuple[dict[str, Any], list[str]]:
-    """Return the settings, and a note for each that the file could not hold."""
+def _unpack_settings(
+    value: Any, estimator: BayesNetClassifier | BayesNetEnsemble
+) -> tuple[dict[str, Any], list[str]]:
+    """Return the settings, and a note for each that the file could not hold.
+
+    Those of the estimator take the place of what a file could not hold.
+    """
     fields = _with_new_limits(as_object(value, "settings"))
-    default = BayesNetClassifier().get_params(deep=False)
+    default = estimator.get_params(deep=False)
     del default[_PLACE]
     surplus = sorted(set(fields) - set(default))
     if surplus:
-        raise ValueError(f"settings: BayesNetClassifier has no parameter {shown(surplus[0])}")
-    default["structure"] = FixedStructure(structure)
+        name = type(estimator).__name__
+        raise ValueError(f"settings: {name} has no parameter {shown(surplus[0])}")
     lost = {k: v["opaque"] for k, v in fields.items() if type(v) is dict and set(v) == {"opaque"}}
     settings = {k: default[k] if k in lost else _unpack_setting(k, v) for k, v in fields.items()}
     return settings, [_note(name, was, default[name]) for name, was in lost.items()]

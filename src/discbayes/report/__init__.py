@@ -1,6 +1,7 @@
 """The HTML report of a classifier, and pictures of networks for notebooks."""
 
 from discbayes.report.drawing import network_html, structure_html
+from discbayes.report.ensemble_page import make_ensemble_report
 from discbayes.report.page import Report, make_report
 
-__all__ = ["Report", "make_report", "network_html", "structure_html"]
+__all__ = ["Report", "make_ensemble_report", "make_report", "network_html", "structure_html"]

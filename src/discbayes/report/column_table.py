@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from discbayes._text import count_of, shortened
-from discbayes.calibration import Temperature
+from discbayes.calibration import AUTO, LogPool, Temperature
 from discbayes.classifier import BayesNetClassifier
 from discbayes.data import Domain, Variable
-from discbayes.inference import RAISE, TooManyCellsError
+from discbayes.inference import RAISE, TooManyCellsError, blank_rows
 from discbayes.report.markup import definitions_html, escaped, name_html, number, table_html
 
 MAX_VALUES, _MAX_PARENTS = 8, 6  # named in a cell
@@ -101,8 +101,14 @@ def _handling(clf: BayesNetClassifier) -> str:
     if clf.beyond_max_cells != RAISE and not clf.network_.structure.is_forest:
         how = f"marginalized exactly, or estimated beyond {count_of(clf.max_cells, 'cell')} a row,"
     reads = any(variable.reads_missing for variable in clf.network_.domain.features)
+    missing = str(clf.missing)
+    chosen = ""
+    if missing == AUTO:
+        missing = "value" if reads else "available"
+        chosen = "Held-out rows were predicted better that way." if reads else ""
     sentences = [
-        _MISSING.get(str(clf.missing), ""),
+        _MISSING.get(missing, ""),
+        chosen,
         f"{'Other missing' if reads else 'Missing'} values are {how} at prediction time.",
         _UNSEEN.get(str(clf.unknown), ""),
     ]
@@ -145,8 +151,12 @@ def _columns_entries(clf: BayesNetClassifier) -> list[tuple[str, str, str]]:
     if isinstance(clf.domains, Domain):
         given = "values, cut points and classes of all columns were given"
         return [("domains", "of another classifier", given)]
-    is_name = clf.discretizer is None or isinstance(clf.discretizer, str)
-    how = _DISCRETIZERS.get(clf.discretizer if is_name else "", "how numbers are discretized")
+    name = clf.discretizer
+    if isinstance(name, str) and name == AUTO:
+        has_two = any(variable.coarse_cuts is not None for variable in clf.network_.domain.features)
+        name = "two-resolution" if has_two else "mdlp"
+    is_name = name is None or isinstance(name, str)
+    how = _DISCRETIZERS.get(name if is_name else "", "how numbers are discretized")
     return [
         ("discretizer", setting_text(clf.discretizer), how),
         ("categorical", setting_text(clf.categorical), "which numeric columns are categories"),
@@ -174,8 +184,23 @@ def _calibration(clf: BayesNetClassifier) -> tuple[str, str]:
         return asked, "probabilities are those of the network, not calibrated"
     if isinstance(found, Temperature):
         return f"{asked}: temperature {number(found.temperature, 2)}", "log odds are divided by it"
+    if isinstance(found, LogPool):
+        numbers = f"scale {number(found.scale, 2)}, doubt {number(found.doubt, 3)}"
+        return f"{asked}: log pool, {numbers}", _pool(found)
     meaning = "each class has an increasing function from log odds to probabilities"
     return f"{asked}: isotonic", meaning
+
+
+def _pool(found: LogPool) -> str:
+    """Return what a log pool does to a row."""
+    usual = f"{100 * found.usual_missing:.0f} %" if found.usual_missing >= 0.005 else ""
+    rows = f"rows with up to the usual {usual} of missing values" if usual else "complete rows"
+    text = (
+        f"{rows} have the probabilities of the network shown here, learned discriminatively; the"
+        " more values are missing, the more the generative estimates of the same structure count,"
+        " whose log odds are multiplied by the scale"
+    )
+    return f"{text}; doubt is the share of the class shares mixed in" if found.doubt else text
 
 
 def _class_prior(clf: BayesNetClassifier) -> list[tuple[str, str, str]]:
@@ -183,12 +208,18 @@ def _class_prior(clf: BayesNetClassifier) -> list[tuple[str, str, str]]:
 
     Without normalized tables it may.
     """
+    network = clf.network_
     try:
-        known = replace(clf.network_, beyond_max_cells=RAISE).query(clf.network_.domain.target.name)
+        if isinstance(clf.calibration_, LogPool):
+            blank = blank_rows(network.parameters, 1)
+            shares = clf.calibrated_posterior().exact.posterior(blank)[0]
+        else:
+            exact = replace(network, beyond_max_cells=RAISE)
+            shares = exact.query(network.domain.target.name).probabilities
     except TooManyCellsError:
         return []
-    shown = ", ".join(map(number, known.probabilities[:MAX_VALUES]))
-    more = ", …" if known.probabilities.size > MAX_VALUES else ""
+    shown = ", ".join(map(number, shares[:MAX_VALUES]))
+    more = ", …" if shares.size > MAX_VALUES else ""
     return [("class prior", shown + more, _origin(clf))]
 
 
@@ -199,4 +230,6 @@ def _origin(clf: BayesNetClassifier) -> str:
         return f"P(class) with nothing known, {how} class_prior"
     if clf.class_weight is not None:
         return f"P(class) with nothing known, with class_weight={setting_text(clf.class_weight)}"
+    if isinstance(clf.calibration_, LogPool):
+        return "P(class) with nothing known"
     return "P(class) of the network with nothing known"

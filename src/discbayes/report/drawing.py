@@ -22,7 +22,7 @@ from discbayes.charts.network_picture import (
     picture_size,
 )
 from discbayes.charts.placement import place
-from discbayes.data import Variable
+from discbayes.data import Domain, Variable
 from discbayes.network import CLASS, Structure
 from discbayes.report.markup import escaped
 
@@ -97,6 +97,13 @@ def network_svg(network: BayesNet, strengths: Strengths | None, label: str) -> s
     return _drawing_of(network, strengths, has_buttons=True).svg(label)
 
 
+def consensus_svg(structure: Structure, domain: Domain, shares: Strengths, label: str) -> str:
+    """Return the picture of a consensus network: edges of more members are wider."""
+    tips = [tooltip(variable) for variable in (domain.target, *domain.features)]
+    drawing = _Consensus(structure, domain.names, domain.target.name, tips, shares)
+    return drawing.svg(label)
+
+
 def _drawing_of(
     network: BayesNet, strengths: Strengths | None = None, has_buttons: bool = False
 ) -> _Drawing:
@@ -147,18 +154,20 @@ class _Drawing:
 
     def svg(self, label: str) -> str:
         """Return the whole picture."""
-        role = 'role="img" style="max-width:100%;height:auto"'
-        if self.has_buttons:
-            role = 'role="group" class="network"'
         edges = [self._edge(*edge, points) for edge, points in self.picture.edges.items()]
         nodes = [self._node(node, x, top) for node, (x, top) in self.picture.boxes.items()]
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" aria-label="{escaped(label)}"'
             f' width="{self.width:.0f}" height="{self.height:.0f}"'
-            f' viewBox="0 0 {self.width:.1f} {self.height:.1f}" {role}'
+            f' viewBox="0 0 {self.width:.1f} {self.height:.1f}" {self._role()}'
             ' font-family="system-ui,sans-serif" font-size="12">'
             f"{self._markers()}{''.join(edges)}{''.join(nodes)}</svg>"
         )
+
+    def _role(self) -> str:
+        if self.has_buttons:
+            return 'role="group" class="network"'
+        return 'role="img" style="max-width:100%;height:auto"'
 
     # ---- edges
 
@@ -225,6 +234,17 @@ class _Drawing:
             f' class="{kind}" data-node="{node}" role="button" tabindex="{tab_index}"'
             f' aria-pressed="false" aria-label="{escaped(self.names[node])}"'
         )
+
+
+class _Consensus(_Drawing):
+    """The picture of a consensus network in a report, without buttons."""
+
+    def _role(self) -> str:
+        return 'role="img" class="network"'
+
+    def _edge_tip(self, parent: int, child: int) -> str:
+        share = self.strengths.get((parent, child), 0.0)
+        return f"{self.names[parent]} → {self.names[child]}\n{share:.0%} of the members"
 
 
 # ---- text

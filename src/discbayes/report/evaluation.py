@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.metrics import roc_auc_score
 
 from discbayes._text import count_of, shortened, some_of
+from discbayes.calibration import CalibratedPosterior
 from discbayes.charts.chart import N_SERIES
 from discbayes.charts.evaluation_charts import (
     Curve,
@@ -18,7 +19,7 @@ from discbayes.charts.evaluation_charts import (
     roc_chart,
     roc_curves,
 )
-from discbayes.classifier import BayesNetClassifier
+from discbayes.classifier.predicting import PosteriorClassifier
 from discbayes.data.targets import label_array
 from discbayes.evaluation.metrics import binomial_error, measures
 from discbayes.report.markup import (
@@ -42,20 +43,21 @@ _SHADES = 8
 _UNKNOWN_CLASSES = "classes that are unknown to the model"
 
 
-def evaluation_html(clf: BayesNetClassifier, X: Any, y: Any) -> str:
+def evaluation_html(clf: PosteriorClassifier, X: Any, y: Any) -> str:
     """Return the section on rows and their true classes.
 
     A row of a class that is unknown to the model counts as an error. Missing values in ``y``, and
     labels of which the model knows none, are refused.
     """
     rows = clf.encode(X)
-    codes = class_codes(clf, y, rows.shape[1])
     classifier = clf.calibrated_posterior()
-    names = clf.network_.domain.target.labels
     posterior = classifier.posterior(rows)
+    codes = class_codes(clf, y, len(posterior))
+    names = clf.domain_.target.labels
     baseline = np.bincount(codes + 1)[1:].max() / codes.size
     charts = curves_html(posterior, codes, names)
-    charts += missing_charts(missing_curve(classifier, rows, codes), baseline, codes.size)
+    if isinstance(classifier, CalibratedPosterior):  # a pool has codes for each of its members
+        charts += missing_charts(missing_curve(classifier, rows, codes), baseline, codes.size)
     return (
         _introduction(codes, y, names)
         + _metrics(posterior, codes, baseline)
@@ -98,7 +100,7 @@ def _positive_class(curves: Sequence[Curve], codes: np.ndarray, names: Sequence[
     )
 
 
-def class_codes(clf: BayesNetClassifier, y: Any, n_rows: int) -> np.ndarray:
+def class_codes(clf: PosteriorClassifier, y: Any, n_rows: int) -> np.ndarray:
     """Return the position of the class of each row in ``classes_``, −1 for unknown classes.
 
     Labels may also be the text of a class: a class 1 is found as "1".

@@ -27,8 +27,10 @@ from discbayes._files import replace_file
 from discbayes._text import shortened
 from discbayes._version import __version__
 from discbayes.bayesnet import BayesNet
+from discbayes.calibration import LogPool
 from discbayes.charts.network_picture import exact_strengths
 from discbayes.classifier import BayesNetClassifier
+from discbayes.data import Domain
 from discbayes.report.column_table import columns_html
 from discbayes.report.drawing import network_caption, network_svg
 from discbayes.report.evaluation import evaluation_html
@@ -105,27 +107,54 @@ def make_report(classifier: BayesNetClassifier, X: Any = None, y: Any = None) ->
     '<!doctype html>'
     """
     check_is_fitted(classifier)
+    check_rows(X, y)
+    sections = {
+        "ask": ("Ask", _ask(classifier.network_)),
+        "network": ("Network", _network(classifier)),
+        "evaluation": ("Evaluation", "" if X is None else evaluation_html(classifier, X, y)),
+        "columns": ("Columns", columns_html(classifier)),
+        "history": ("History", history_html(classifier)),
+    }
+    sections = {key: part for key, part in sections.items() if part[1]}
+    script = asset("engine.js") + "\n" + asset("page.js")
+    summary = summary_html(classifier)
+    domain = classifier.network_.domain
+    return Report(document(domain, summary, sections, payload(classifier), script))
+
+
+def check_rows(X: Any, y: Any) -> None:
+    """Refuse rows without labels, and labels without rows."""
     if (X is None) != (y is None):
         given, lacking = ("y", "X") if X is None else ("X", "y")
         raise ValueError(
             f"report was given {given} without {lacking}: it needs rows and their labels, or"
             " neither"
         )
-    sections = {
-        "ask": ("Ask", _ask(classifier.network_)),
-        "network": ("Network", _network(classifier.network_)),
-        "evaluation": ("Evaluation", "" if X is None else evaluation_html(classifier, X, y)),
-        "columns": ("Columns", columns_html(classifier)),
-        "history": ("History", history_html(classifier)),
-    }
-    sections = {key: part for key, part in sections.items() if part[1]}
-    return Report(_document(classifier, sections))
 
 
-def _document(classifier: BayesNetClassifier, sections: dict[str, tuple[str, str]]) -> str:
-    domain = classifier.network_.domain
+def document(
+    domain: Domain,
+    summary: str,
+    sections: dict[str, tuple[str, str]],
+    model: dict[str, Any],
+    script: str,
+) -> str:
+    """Return the whole file of a report.
+
+    Parameters
+    ----------
+    domain : Domain
+        The columns and the classes.
+    summary : str
+        HTML of the head.
+    sections : dict
+        The title and the HTML of each section.
+    model : dict
+        What the script needs to know.
+    script : str
+        The script; none if it is empty.
+    """
     style = asset("page.css") + "\n" + asset("sections.css")
-    script = asset("engine.js") + "\n" + asset("page.js")
     title = f"{shortened(domain.target.name, _MAX_TITLE)}: Bayesian network classifier"
     links = content = ""
     for key, (name, html) in sections.items():
@@ -138,11 +167,11 @@ def _document(classifier: BayesNetClassifier, sections: dict[str, tuple[str, str
         title=escaped(title),
         icon=_ICON,
         style=style,
-        summary=summary_html(classifier),
+        summary=summary,
         links=links,
         size=' class="large"' if len(domain.features) >= _MIN_LARGE else "",
         sections=content,
-        model=_json(payload(classifier)),
+        model=_json(model),
         script=script,
     )
 
@@ -187,11 +216,17 @@ def _ask(network: BayesNet) -> str:
     )
 
 
-def _network(network: BayesNet) -> str:
+def _network(classifier: BayesNetClassifier) -> str:
+    network = classifier.network_
     strengths = exact_strengths(network)
     width = ""
     if strengths is not None:
         width = " The wider an edge, the more information its ends share."
+    if isinstance(classifier.calibration_, LogPool):
+        width += (
+            " Its discriminative parameters tell the classes apart; the generative ones describe"
+            " the data."
+        )
     return (
         f'<p class="lead">{escaped(network_caption(network))}{width} <span class="screen">Choose a'
         ' node to see its table; the arrow keys move between nodes.</span></p><div class="drawing"'

@@ -2,7 +2,8 @@
 
 Numbers that must be exact to the last bit, or may be −∞, are base64 of little-endian doubles. The
 table of a feature is in the layout of ``discbayes.network.cpts``: parents by state, the feature by
-value. Where it does not depend on the class it has one column instead of one for each class.
+value. Where it does not depend on the class it has one column instead of one for each class. A log
+pool brings the tables of the generative estimates; all else of that network is as in the first.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from discbayes.bayesnet import BayesNet
-from discbayes.calibration import Calibration, Isotonic, Temperature
+from discbayes.calibration import POOL_EXPONENT, Calibration, Isotonic, LogPool, Temperature
 from discbayes.data import Domain, Variable
 from discbayes.network import CPTs
 
@@ -36,7 +37,6 @@ def payload(clf: Any) -> dict[str, Any]:
 def network_payload(network: BayesNet, calibration: Calibration | None = None) -> dict[str, Any]:
     """Return names, values, structure and tables of a network, with its calibration."""
     domain = network.domain
-    tables = network.parameters
     structure = network.structure
     return {
         "names": domain.names,
@@ -49,10 +49,8 @@ def network_payload(network: BayesNet, calibration: Calibration | None = None) -
         "parents": [list(group) for group in structure.parents],
         "class_children": list(structure.class_children),
         "order": list(structure.order),
-        "normalized": tables.is_normalized,
         "max_factor_size": min(int(network.max_cells), MAX_PAGE_FACTOR),
-        "log_prior": packed(tables.log_prior),
-        "tables": [_table(tables, i) for i in range(structure.n_features)],
+        **_tables(network.parameters),
         "calibration": _calibration(calibration),
     }
 
@@ -82,6 +80,15 @@ def _cuts(variable: Variable) -> list[float] | None:
     return None if variable.cuts is None else [float(cut) for cut in variable.cuts]
 
 
+def _tables(tables: CPTs) -> dict[str, Any]:
+    """Return what networks of the same domain and structure differ in."""
+    return {
+        "normalized": tables.is_normalized,
+        "log_prior": packed(tables.log_prior),
+        "tables": [_table(tables, i) for i in range(tables.structure.n_features)],
+    }
+
+
 def _table(tables: CPTs, feature: int) -> str:
     table = tables.log_table(feature)
     return packed(table if tables.structure.class_children[feature] else table[..., 0])
@@ -98,5 +105,15 @@ def _calibration(calibration: Calibration | None) -> dict[str, Any] | None:
                 "kind": "isotonic",
                 "log_odds": [packed(odds) for odds in calibration.log_odds],
                 "probabilities": [packed(values) for values in calibration.probabilities],
+            }
+        case LogPool():
+            return {
+                "kind": "pool",
+                "class_shares": packed(calibration.class_shares),
+                "scale": float(calibration.scale),
+                "doubt": float(calibration.doubt),
+                "usual_missing": float(calibration.usual_missing),
+                "exponent": POOL_EXPONENT,
+                "generative": _tables(calibration.generative.parameters),
             }
     raise TypeError(f"a report cannot hold the calibration {calibration!r}")

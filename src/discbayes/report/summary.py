@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from discbayes._text import count_of, shortened
-from discbayes.calibration import LogPool, Temperature
+from discbayes.calibration import AUTO, LogPool, Temperature
 from discbayes.charts.traces import LEFT_OUT, figure
 from discbayes.classifier import BayesNetClassifier
 from discbayes.data import Domain
@@ -48,18 +48,23 @@ def summary_html(classifier: BayesNetClassifier) -> str:
     """Return the title, one sentence and a few facts."""
     network = classifier.network_
     domain = network.domain
-    structure = _how(classifier.structure, _STRUCTURES)
-    parameters = _how(classifier.parameters, _PARAMETERS)
+    structure = _how(classifier.structure, _STRUCTURES | _auto_structure(classifier))
+    parameters = _how(classifier.parameters, _PARAMETERS | {AUTO: _PARAMETERS["levels"]})
     n_edges = count_of(network.structure.n_edges, "edge")
     facts = {
-        "Features": _features(domain),
+        "Features": features_text(domain),
         "Structure": f"{structure}, {n_edges}{_left_out(classifier)}",
         "Parameters": f"{parameters}, {count_of(network.n_parameters, 'free parameter')}",
         "Calibration": _calibration(classifier.calibration_),
     }
+    return head_html("Bayesian network classifier", domain, facts)
+
+
+def head_html(kicker: str, domain: Domain, facts: Mapping[str, str]) -> str:
+    """Return the title, one sentence and some facts in plain text."""
     listed = definitions_html("facts", ((name, escaped(text)) for name, text in facts.items()))
     return (
-        '<p class="kicker">Bayesian network classifier</p><h1><bdi'
+        f'<p class="kicker">{kicker}</p><h1><bdi'
         f' title="{escaped(domain.target.name)}">{escaped(domain.target.name)}</bdi></h1><p'
         f' class="lead">{_classes(domain)} by {count_of(len(domain.features), "feature")}, any of'
         f" which may be unknown.</p>{listed}"
@@ -76,7 +81,8 @@ def _classes(domain: Domain) -> str:
     return f"Tells {', '.join(shown[:-1])} and {shown[-1]} apart"
 
 
-def _features(domain: Domain) -> str:
+def features_text(domain: Domain) -> str:
+    """Return how many features of each kind there are, and which are not used."""
     kinds = Counter(variable.kind for variable in domain.features)
     known = ", ".join(f"{number} {kind}" for kind, number in kinds.items())
     if not domain.unused:
@@ -84,6 +90,15 @@ def _features(domain: Domain) -> str:
     listed = ", ".join(shortened(name, _MAX_NAME) for name in domain.unused[:_MAX_UNUSED])
     more = ", …" if len(domain.unused) > _MAX_UNUSED else ""
     return f"{known}; {len(domain.unused)} not used: {listed}{more}"
+
+
+def _auto_structure(classifier: BayesNetClassifier) -> dict[str, str]:
+    """Return the words for a structure that is left to the library, which depends on parameters."""
+    if classifier.parameters != AUTO:
+        return {AUTO: _STRUCTURES["tan"]}
+    most = max((len(group) for group in classifier.structure_.parents), default=0)
+    parents = f"at most {count_of(most, 'parent')} a feature" if most else "no edges"
+    return {AUTO: f"KDB with as many parents as held-out rows support, {parents}"}
 
 
 def _how(given: Any, words: Mapping[str, str]) -> str:
@@ -108,5 +123,8 @@ def _calibration(calibration: Any) -> str:
     if isinstance(calibration, Temperature):
         return f"temperature {calibration.temperature:.3g}"
     if isinstance(calibration, LogPool):
-        return f"pooled with generative estimates of scale {calibration.scale:.3g}"
+        return (
+            "log-linear pool of the discriminative and the generative parameters, by the share of"
+            " missing values"
+        )
     return "isotonic regression"

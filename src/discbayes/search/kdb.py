@@ -11,6 +11,8 @@ from discbayes.scores import EdgeScore
 from discbayes.search.base import Run, check_k
 from discbayes.search.edgewise import Edges, EdgeSearch, rounded, settled
 
+TINY = 1e-6  # nats: the relevance of features that are not relevant, in a sampled order
+ORDERS = ("relevance", "sampled")
 CANDIDATES = 6  # features that a selective search tries as the next parent
 
 
@@ -32,6 +34,10 @@ class KDB(EdgeSearch):
         six earlier features of largest weight the best one is taken, again and again. Scores that
         more parents never lower, such as "cmi", always take ``k``; "loo" and "mdl" end before.
         Parents are then listed in the order in which they were taken.
+    order : {"relevance", "sampled"}, default="relevance"
+        The order of the features: by I(Xi;C), or drawn one after the other with probabilities
+        proportional to I(Xi;C), as ensembles of these classifiers do (Zhang, Petitjean & Buntine
+        2020).
     **shared
         Settings of every search, see ``Search``.
 
@@ -48,10 +54,18 @@ class KDB(EdgeSearch):
     5
     """
 
-    def __init__(self, k: int = 1, score: Any = "cmi", selective: bool = False, **shared: Any):
+    def __init__(
+        self,
+        k: int = 1,
+        score: Any = "cmi",
+        selective: bool = False,
+        order: str = "relevance",
+        **shared: Any,
+    ):
         super().__init__(score, **shared)
         self.k = k
         self.selective = selective
+        self.order = order
 
     @property
     def statistics_needed(self) -> str | None:  # type: ignore[override]
@@ -61,13 +75,19 @@ class KDB(EdgeSearch):
     def _check(self) -> None:
         super()._check()
         check_k(self.k, least=0)
+        if self.order not in ORDERS:
+            known = " or ".join(map(repr, ORDERS))
+            raise ValueError(f"order={self.order!r} must be {known}")
 
     def _search(self, run: Run) -> None:
         if not self.k and not run.structure.n_edges:
             return  # no edge is asked for, so none is left out
         score = self._edge_score()
         edges = Edges.measure(run, score)
-        order = _relevance_order(settled(class_information(score.alone(run.counts))), edges.kept)
+        relevance = settled(class_information(score.alone(run.counts)))
+        if self.order == "sampled":
+            relevance = _sampled(relevance, run.rng)
+        order = _relevance_order(relevance, edges.kept)
         parents: list[tuple[int, ...]] = [()] * run.data.n_features
         for place, i in enumerate(order):
             earlier = np.sort(np.array(order[:place], np.int64))
@@ -130,6 +150,14 @@ def _by_weight(edges: Edges, earlier: np.ndarray, child: int) -> list[int]:
     order = np.argsort(-edges.weights((earlier, child)), kind="stable")
     found: list[int] = earlier[order].tolist()
     return found
+
+
+def _sampled(relevance: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return numbers whose order is that of draws without replacement, by relevance.
+
+    The largest of log r + Gumbel noise is a draw with probabilities proportional to r.
+    """
+    return np.asarray(np.log(np.maximum(relevance, TINY)) + rng.gumbel(size=relevance.size))
 
 
 def _relevance_order(relevance: np.ndarray, required: np.ndarray) -> list[int]:

@@ -333,6 +333,11 @@ function calibrationOf(description) {
       return normalizedLogs(scores.map((score) => (score - largest) / description.temperature));
     };
   }
+  if (description.kind === "pool") {
+    const shares = decoded(description.class_shares);
+    const [kept, mixed] = [Math.log1p(-description.doubt), shares.map((share) => Math.log(description.doubt * share))];
+    return (scores) => normalizedLogs(normalizedLogs(scores).map((score, c) => logSum([kept + score, mixed[c]])));
+  }
   const thresholds = description.log_odds.map(decoded);
   const values = description.probabilities.map(decoded);
   return (scores) => {
@@ -341,6 +346,47 @@ function calibrationOf(description) {
     const total = sum(probabilities);
     return total === 0 ? normalizedLogs(scores) : probabilities.map((p) => Math.log(p / total));
   };
+}
+
+// The log pool of the log-joints of a network and of its generative estimates, for rows with a share of missing values.
+class LogPool {
+  constructor({ scale, usual_missing: usual, exponent, class_shares: shares }) {
+    this._logShares = decoded(shares).map(Math.log);
+    this.weightsOf = (share) => {
+      const beyond = Math.max(share - usual, 0) / Math.max(1 - usual, 1e-9);
+      const own = (1 - Math.min(beyond, 1)) ** exponent;
+      return { own, generative: (1 - own) * scale ** (1 - share) };
+    };
+  }
+
+  pooled(scores, generative, share) {
+    const weights = this.weightsOf(share);
+    return scores.map((score, c) => {
+      const prior = this._logShares[c];
+      if (prior === -Infinity) return prior;
+      const ofGenerative = weighted(weights.generative, generative[c] - prior);
+      return weighted(weights.own, score) + (1 - weights.own) * prior + ofGenerative;
+    });
+  }
+
+  // The product of powers of P(value | class), an array (value, class), normalized in each class. In a class
+  // that these scores make impossible, or in which every value is, all are equally probable.
+  pooledShares(own, generative, share, scores) {
+    const n = this._logShares.length;
+    const weights = this.weightsOf(share);
+    const part = (k) => weighted(weights.own, Math.log(own[k])) + weighted(weights.generative, Math.log(generative[k]));
+    const logs = Float64Array.from(own, (_, k) => part(k));
+    const totals = Float64Array.from({ length: n }, (_, c) => logSum(logs.filter((_, k) => k % n === c)));
+    return logs.map((number, k) => {
+      const possible = scores[k % n] > -Infinity && totals[k % n] > -Infinity;
+      return possible ? Math.exp(number - totals[k % n]) : n / logs.length;
+    });
+  }
+}
+
+// A weighted logarithm; what has no weight may be infinite.
+function weighted(weight, number) {
+  return weight === 0 ? 0 : weight * number;
 }
 
 // Interpolate linearly between thresholds; constant beyond them.
@@ -388,10 +434,16 @@ function gainOf(prior, marginal) {
     for (let c = 0; c < n; c++) if (prior[c] > 0) total += prior[c] * marginal[line + c];
     for (let c = 0; c < n; c++) {
       const joint = prior[c] > 0 ? prior[c] * marginal[line + c] : 0;
-      if (joint > 0) gain += joint * Math.log(marginal[line + c] / total);
+      if (joint > 0) gain += joint * logRatio(marginal[line + c], total);
     }
   }
   return Math.max(0, gain);
+}
+
+// log a / b, also where a / b is too large for a double.
+function logRatio(a, b) {
+  const ratio = a / b;
+  return Number.isFinite(ratio) ? Math.log(ratio) : Math.log(a) - Math.log(b);
 }
 
 // Exact inference with a Bayesian network classifier, for rows in which any feature may be unknown.
@@ -433,6 +485,12 @@ class Model {
     this.nStates = this.stateLabels.map((list) => list.length);
     this.logPrior = decoded(payload.log_prior);
     this._calibration = calibrationOf(payload.calibration);
+    this._pool = null;
+    this._generative = null;
+    if (payload.calibration !== null && payload.calibration.kind === "pool") {
+      this._pool = new LogPool(payload.calibration);
+      this._generative = new Model({ ...payload, ...payload.calibration.generative, calibration: null });
+    }
     this._children = childrenOf(this.parents);
     this._tables = new CPTs(this, payload.tables);
     this._rank = ranks(eliminationOrder(this.parents.map((group, i) => [...group, i])));
@@ -446,6 +504,11 @@ class Model {
 
   get nClasses() {
     return this.classes.length;
+  }
+
+  // The network of the generative estimates in a log pool, or null.
+  get generative() {
+    return this._generative;
   }
 
   // P(class): also the posterior of a row that is impossible in every class.
@@ -481,18 +544,20 @@ class Model {
 
   // The contribution of each known value to the log odds of each class against the rest, when features become known
   // one after the other, parents first. base and all contributions add up to log_odds. Values that are impossible in
-  // every class contribute nothing; odds that are infinite stay so, whatever becomes known afterwards.
+  // every class contribute nothing; odds that are infinite stay so, whatever becomes known afterwards. The weights of a
+  // pool are those of the whole row at each step.
   contributions(codes) {
     const known = this._checked(codes);
-    const impossible = !isPossible(this._logJoint(known));
+    const share = this._shareMissing(known);
+    const impossible = !isPossible(this._scores(known, share));
     const soFar = new Int32Array(known.length).fill(UNKNOWN);
-    const base = logOdds(this._logPosterior(soFar));
+    const base = logOdds(this._logPosterior(soFar, share));
     const items = [];
     let before = base;
     for (const feature of this.order) {
       if (known[feature] === UNKNOWN) continue;
       soFar[feature] = known[feature];
-      const after = impossible ? base : logOdds(this._logPosterior(soFar));
+      const after = impossible ? base : logOdds(this._logPosterior(soFar, share));
       const values = after.map((odds, c) => (odds === before[c] ? 0 : odds - before[c]));
       items.push({ feature, given: this._given(feature, soFar), values });
       before = after;
@@ -504,17 +569,27 @@ class Model {
   // where the known values are impossible in every class.
   information(codes) {
     const known = this._checked(codes);
-    const posterior = this._logPosterior(known).map(Math.exp);
-    const possible = isPossible(this._logJoint(known));
+    const share = this._shareMissing(known);
+    const posterior = this._logPosterior(known, share).map(Math.exp);
+    const scores = this._scores(known, share);
+    const possible = isPossible(scores);
     const items = [];
-    for (const group of this._groups(known, this._everything())) {
-      for (const [feature, marginal] of this._marginals(this._plan(group, known), known)) {
-        items.push({ feature, gain: possible ? gainOf(posterior, marginal) : 0 });
-      }
+    for (const [feature, marginal] of this._missingPosteriors(known, share, scores)) {
+      items.push({ feature, gain: possible ? gainOf(posterior, marginal) : 0 });
     }
     const rounded = (item) => Math.round(item.gain * GAIN_PRECISION);
     items.sort((a, b) => rounded(b) - rounded(a) || a.feature - b.feature);
     return { entropy: entropyOf(posterior), items };
+  }
+
+  // P(value | known values, class) of every unknown feature, an array (value, class) for each; both networks of a pool
+  // give it together, with their weights.
+  _missingPosteriors(known, share, scores) {
+    const plans = this._groups(known, this._everything()).map((group) => this._plan(group, known));
+    const found = plans.flatMap((plan) => this._marginals(plan, known));
+    if (this._pool === null) return found;
+    const other = new Map(this._generative._missingPosteriors(known));
+    return found.map(([feature, own]) => [feature, this._pool.pooledShares(own, other.get(feature), share, scores)]);
   }
 
   // ---- from codes to a log posterior
@@ -531,9 +606,22 @@ class Model {
     });
   }
 
-  _logPosterior(codes) {
-    const scores = this._logJoint(codes);
+  // The share of unknown features, among those of several values.
+  _shareMissing(codes) {
+    const used = this.labels.map((list) => list.length > 1);
+    const n = used.filter(Boolean).length;
+    return codes.filter((code, i) => used[i] && code === UNKNOWN).length / Math.max(1, n);
+  }
+
+  _logPosterior(codes, share = this._shareMissing(codes)) {
+    const scores = this._scores(codes, share);
     return this._calibration(isPossible(scores) ? scores : normalizedLogs(this.logPrior));
+  }
+
+  // The log-joint behind the posterior: a pool is one of two networks, for rows with a share of missing values.
+  _scores(codes, share) {
+    const own = this._logJoint(codes);
+    return this._pool === null ? own : this._pool.pooled(own, this._generative._logJoint(codes), share);
   }
 
   _logJoint(codes) {

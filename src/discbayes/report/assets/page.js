@@ -96,6 +96,7 @@ function startNetworkView(model, known, ask) {
   const edges = [...drawing.querySelectorAll(".edge")];
   const children = model.names.map(() => []);
   let chosen = null;
+  let shown = model; // the network whose tables are shown: the generative estimates of a log pool are another
   let fine = false; // whether a table has all intervals of its feature, not the coarse ones that its children see
   let places = null;
 
@@ -236,6 +237,7 @@ function startNetworkView(model, known, ask) {
       head.append(set);
     }
     if (node !== target && model.states[node] !== null) head.append(resolutionSwitch(node));
+    if (model.generative !== null) head.append(parametersSwitch(node));
     head.append(end);
     const scroll = make("div", { class: "scroll", tabindex: "0", role: "group", "aria-labelledby": "sheet-title" });
     sheet.replaceChildren(head, relatives(node), scroll);
@@ -244,17 +246,25 @@ function startNetworkView(model, known, ask) {
   }
 
   function resolutionSwitch(node) {
-    const button = make("button", { type: "button", class: "quiet" });
-    const label = () => {
+    return switchOf(node, () => { fine = !fine; }, () => {
       const number = fine ? model.nStates[node] : model.labels[node].length;
-      button.textContent = fine ? `Show ${number} coarse intervals` : `Show all ${number} intervals`;
-    };
+      return fine ? `Show ${number} coarse intervals` : `Show all ${number} intervals`;
+    });
+  }
+
+  function parametersSwitch(node) {
+    return switchOf(node, () => { shown = shown === model ? model.generative : model; }, () =>
+      `Show ${shown === model ? "generative" : "discriminative"} parameters`);
+  }
+
+  // A button that changes which table of a node is shown.
+  function switchOf(node, change, label) {
+    const button = make("button", { type: "button", class: "quiet" }, label());
     button.addEventListener("click", () => {
-      fine = !fine;
-      label();
+      change();
+      button.textContent = label();
       fillTable(sheet.querySelector(".scroll"), node);
     });
-    label();
     return button;
   }
 
@@ -286,13 +296,13 @@ function startNetworkView(model, known, ask) {
   }
 
   function priorTable() {
-    const prior = model.prior();
+    const prior = shown.prior();
     const rows = Array.from(prior, (p, c) => row([heading(model.classes[c])], [p], []));
     return [filled(["P"], [model.target], rows, true)];
   }
 
   function conditionalTable(feature) {
-    const table = model.table(feature, !fine);
+    const table = shown.table(feature, !fine);
     const given = [...table.parents.map((p) => model.stateLabels[p]), ...(table.byClass ? [model.classes] : [])];
     const names = [...table.parents.map(nameOf), ...(table.byClass ? [model.target] : [])];
     const count = given.reduce((product, labels) => product * labels.length, 1);
@@ -319,7 +329,7 @@ function startNetworkView(model, known, ask) {
     return notes.length === 0 ? parts : [...parts, make("p", { class: "note" }, notes.join(" "))];
   }
 
-  const normalized = () => model.normalized !== false;
+  const normalized = () => shown.normalized !== false;
   const heading = (text, same = false) => make("th", { scope: "row", class: same ? "same" : null }, abbreviated(text));
   const abbreviated = (text) => {
     const element = named(shortened(text, 40));
