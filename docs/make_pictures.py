@@ -40,9 +40,9 @@ class Example:
         )
         self.clf = self.fit()
 
-    def fit(self, structure: Any = "tan", **options: Any) -> BayesNetClassifier:
+    def fit(self, structure: Any = "tan", parameters: Any = "hybrid") -> BayesNetClassifier:
         """A classifier of the first half."""
-        return BayesNetClassifier(structure, random_state=0, **options).fit(self.X, self.y)
+        return BayesNetClassifier(structure, parameters, random_state=0).fit(self.X, self.y)
 
     def with_missing(self) -> Any:
         """A row of the other half without some of its values."""
@@ -112,7 +112,7 @@ def folds(example: Example) -> Any:
     X, y, found = example.X_test, example.y_test, {"accuracy, %": {}, "log loss": {}}
     for name, structure in {"naive Bayes": "nb", "TAN": "tan", "KDB-2": KDB(k=2)}.items():
         scores = cross_validate(
-            BayesNetClassifier(structure), X, y, scoring=("accuracy", "neg_log_loss")
+            BayesNetClassifier(structure, "hybrid"), X, y, scoring=("accuracy", "neg_log_loss")
         )
         found["accuracy, %"][name] = 100 * scores["test_accuracy"]
         found["log loss"][name] = -scores["test_neg_log_loss"]

@@ -1,5 +1,5 @@
-"""What was measured, in full: every setting of an estimator or a learner, names of learners
-resolved.
+"""What was measured, in full: every setting of an estimator or a learner, names of learners and
+"auto" resolved.
 """
 
 from __future__ import annotations
@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from discbayes import BayesNetClassifier
+from discbayes.calibration import AUTO
 from discbayes.classifier import FitPlan
 from suite.measure import N_JOBS
 
@@ -26,11 +27,16 @@ def settings_of(measured: Any, n_jobs: int | None = N_JOBS) -> str:
 def _text(value: Any) -> str:
     if isinstance(value, BayesNetClassifier):
         plan = FitPlan.of(value)
+        calibrates = plan.calibration is not None and value.calibrate is not None
         resolved = {
             "structure": plan.structure,
             "parameters": plan.parameters,
-            "calibrate": None if plan.calibration is None else plan.calibration.method,
+            "discretizer": plan.encoder.discretizer,
+            "missing": AUTO if plan.chooses_missing else plan.encoder.missing,
+            "calibrate": plan.calibration.method if calibrates else None,
         }
+        if plan.chooses:  # else the line of a learner without a choice would be the same
+            resolved["chosen_by_held_out_rows"] = True
         return _call(value, value.get_params(deep=False) | resolved)
     if hasattr(value, "get_params"):
         return _call(value, value.get_params(deep=False))

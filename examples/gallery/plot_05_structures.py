@@ -10,7 +10,7 @@ two parents are about as good as each other.
 from discbayes import BayesNetClassifier, load_dataset, plot
 
 data = load_dataset("wine")
-domain = BayesNetClassifier().fit(data.X, data.y).network_.domain
+domain = BayesNetClassifier("tan", "map").fit(data.X, data.y).network_.domain
 part = [row for row in range(len(data.y)) if row % 3]
 few = BayesNetClassifier("tan", "map", domains=domain).fit(data.X.iloc[part], data.y[part])
 all_rows = BayesNetClassifier("tan", "map", domains=domain).fit(data.X, data.y)

@@ -4,7 +4,7 @@ Probabilities before and after calibration
 
 Points on the dotted line are what you want: of all rows that are given a probability of about 0.8,
 eight in ten are right. Naive Bayes is far too sure; a tree with discriminative parameters is
-better, and one number, the temperature, does the rest.
+better, and one number, the temperature, does the rest. The default is chosen by held-out rows.
 """
 
 import numpy as np
@@ -18,12 +18,13 @@ two = data.y != data.y[0]  # of the three kinds of waves
 X, X_test, y, y_test = train_test_split(data.X[two], data.y[two], test_size=0.9, random_state=0)
 models = {
     "naive Bayes": BayesNetClassifier("nb", "map"),
-    "tree, not calibrated": BayesNetClassifier(calibrate=None),
+    "tree, not calibrated": BayesNetClassifier("tan", "hybrid", calibrate=None),
+    "tree, temperature": BayesNetClassifier("tan", "hybrid"),
     "discbayes (default)": BayesNetClassifier(),
 }
 
-figure, axes = plt.subplots(1, 3, figsize=(9, 3.6), layout="constrained")
-for ax, (name, clf) in zip(axes, models.items(), strict=True):
+figure, axes = plt.subplots(2, 2, figsize=(7, 7.2), layout="constrained")
+for ax, (name, clf) in zip(axes.flat, models.items(), strict=True):
     clf.fit(X, y)
     codes = np.searchsorted(clf.classes_, y_test)
     plot.reliability_diagram(clf.predict_proba(X_test), codes, ax=ax)
@@ -33,4 +34,4 @@ plt.show()
 # %%
 # The temperature by which the log-joint is divided:
 
-print(round(models["discbayes (default)"].calibration_.temperature, 2))
+print(round(models["tree, temperature"].calibration_.temperature, 2))

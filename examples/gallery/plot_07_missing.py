@@ -2,7 +2,7 @@
 When inputs are missing
 =======================
 
-More and more values of the test rows are removed. A network sums them out, exactly; logistic
+More and more values of the test rows are removed. A network marginalizes them exactly; logistic
 regression sees what an imputer makes of them.
 """
 

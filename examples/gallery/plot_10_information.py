@@ -14,7 +14,7 @@ from discbayes import BayesNetClassifier, load_dataset
 
 data = load_dataset("breast-cancer")
 clf = BayesNetClassifier().fit(data.X[::2], data.y[::2])
-truth = data.X.iloc[21]
+truth = data.X.iloc[13]
 known, asked, steps = {}, ["nothing known"], []
 while True:
     information = clf.value_of_information(known)

@@ -12,7 +12,7 @@ from matplotlib import pyplot as plt
 from discbayes import BayesNetClassifier, load_dataset
 
 data = load_dataset("iris")
-clf = BayesNetClassifier().fit(data.X, data.y)
+clf = BayesNetClassifier("tan", "hybrid").fit(data.X, data.y)
 found = clf.counterfactual(data.X.iloc[[60]], target="virginica")
 print(found)
 

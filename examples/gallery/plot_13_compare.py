@@ -9,7 +9,7 @@ their mean, and lines an interval that takes into account that training rows are
 from discbayes import compare, load_dataset, plot
 
 data = load_dataset("wine")
-found = compare(data.X, data.y, ["TAN-E-G+T", "TAN-MAP", "NB-LAPLACE"], ["lr"], cv=5)
+found = compare(data.X, data.y, ["default", "TAN-MAP", "NB-LAPLACE"], ["lr"], cv=5)
 figure = plot.fold_dots(
     {
         "accuracy, %": {name: 100 * found.figures("accuracy", name) for name in found.methods},

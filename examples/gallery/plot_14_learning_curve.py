@@ -3,9 +3,9 @@ Few rows, many rows
 ===================
 
 Naive Bayes three times: with generative parameters, with parameters that maximize the conditional
-likelihood, and with the default, which regularizes those towards the generative estimates.
-Generative parameters need few rows and stop getting better early; the discriminative ones need more
-rows, and the pull helps until there are enough.
+likelihood, and with "hybrid" ones, which are regularized towards the generative estimates; and the
+default. Generative parameters need few rows and stop getting better early; the discriminative ones
+need more rows, and the regularization helps until there are enough.
 """
 
 import numpy as np
@@ -19,7 +19,8 @@ X_test, y_test = data.X[6000:], data.y[6000:]
 models = {
     "generative": BayesNetClassifier("nb", "map"),
     "conditional likelihood": BayesNetClassifier("nb", DiscriminativeCCBN(penalty=0.01)),
-    "regularized towards generative": BayesNetClassifier("nb", calibrate=None),
+    "regularized towards generative": BayesNetClassifier("nb", "hybrid", calibrate=None),
+    "discbayes (default)": BayesNetClassifier(),
 }
 sizes = [50, 100, 200, 400, 800, 1600, 3200, 6000]
 

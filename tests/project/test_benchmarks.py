@@ -51,8 +51,14 @@ def test_settings_say_what_names_and_defaults_stand_for():
     assert "calibrate=None" in named
     assert "structure=SpanningTree(" in named
     assert "score='cmi'" in named
+    hybrid = settings_of(BayesNetClassifier("tan", "hybrid"))
+    assert all(f"{text}'" in hybrid for text in ("calibrate='temperature", "missing='available"))
+    assert "discretizer='mdlp'" in hybrid
     default = settings_of(BayesNetClassifier())
-    assert "calibrate='temperature'" in default
+    assert "calibrate='pool'" in default
+    assert "chosen_by_held_out_rows=True" in default
+    assert default != settings_of(BayesNetClassifier(calibrate=None))
+    assert default != settings_of(BayesNetClassifier(missing="available"))
     assert all(f"{name}=" in default for name in BayesNetClassifier().get_params())
 
 

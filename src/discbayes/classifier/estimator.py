@@ -120,10 +120,11 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
         more, the more values of a row are missing (``LogPool``).
         ``network_`` and ``predict_joint_log_proba`` are not calibrated.
     calibrate_folds : int, default=5
-        The number of cross-validation folds for calibration: everything, the cut points included,
-        is learned anew without each fold. A temperature uses fewer folds as soon as 5,000 rows
-        were held out. The fold of a row follows from its content, and a weight of two equals the
-        row twice. Of more than 500,000 rows, 500,000 are held out in all.
+        The number of cross-validation folds for calibration and for the choices of "auto":
+        everything, the cut points included, is learned anew without each fold. A temperature uses
+        fewer folds as soon as 5,000 rows were held out, "auto" as soon as 1,000 were. The fold of a
+        row follows from its content, and a weight of two equals the row twice. Of more than 500,000
+        rows, 500,000 are held out in all.
     max_cells : int, default=100_000_000
         The number of cells that exact marginalization may compute for a row, over all steps; the
         default takes about a tenth of a second.
@@ -136,8 +137,8 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
     memory : int or str, optional
         Where rows are read from files or in batches: about how many bytes they may take at a time,
         such as ``"2GB"``, beside the library itself; 512 MiB by default. The codes are kept in the
-        temporary folder of ``tempfile``. Rows are read twice, and twice more for each fold of
-        calibration.
+        temporary folder of ``tempfile``. Rows are read twice, and twice more for each fold that is
+        held out.
     cluster : str, int or distributed.Client, optional
         The Dask cluster on which ``fit`` works (extra ``dask``): the address of a scheduler, such
         as ``"tcp://10.0.0.5:8786"``, a number of worker processes to start on this machine during
@@ -270,8 +271,9 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
         for numeric columns with more than 200,000 values, or fewer if ``memory`` is short (20 such
         columns need 512 MiB): they are discretized on a summary. Learners that need all rows at
         once get the codes in memory if they fit in ``memory``, and are refused by name if not.
-        Calibration reads the rows twice more for each fold, of which the default needs one from
-        25,000 rows on: ``calibrate=None`` avoids it.
+        The default reads rows twice more for each fold of held-out rows by which it chooses the
+        network, one fold from 5,000 rows on. No rows are held out with ``parameters="levels"``, nor
+        with "hybrid" and ``calibrate=None``.
 
         Parameters
         ----------
@@ -535,7 +537,7 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
         >>> iris = load_dataset("iris")
         >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
         >>> clf.encode({"petal width (cm)": 1.0}).ravel().tolist()
-        [3, 3, 3, 1]
+        [34, 23, 37, 6]
         """
         check_is_fitted(self)
         # of columns that had no names at fit, scikit-learn has something to tell in any case
@@ -579,9 +581,10 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
         >>> iris = load_dataset("iris")
         >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
         >>> clf.explain(iris.X.iloc[[60]])
-        prior: −0.64 for versicolor
-        petal width (cm) in [0.8, 1.75): +2.3 for versicolor
-        petal length (cm) in [2.45, 4.75): +1.1 for versicolor, given petal width (cm) in ...
+        prior: −0.47 for versicolor
+        petal length (cm) in [3.4, 3.65): +2.4 for versicolor
+        petal width (cm) in [0.8, 1.05): +1.5 for versicolor
+        ...
         """
         posterior = self.calibrated_posterior(class_prior)
         reference = None if against is None else class_position(self.classes_, against, "against")
@@ -628,7 +631,7 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
         >>> clf = BayesNetClassifier().fit(wine.X, wine.y)
         >>> found = clf.relevance(wine.X)
         >>> [found.names[i] for i in found.ranking[:2]]
-        ['flavanoids', 'alcohol']
+        ['color_intensity', 'alcohol']
         """
         posterior = self.calibrated_posterior(class_prior)
         codes = self.encode(X)
@@ -676,10 +679,9 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
         >>> iris = load_dataset("iris")
         >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
         >>> clf.counterfactual(iris.X.iloc[[60]], keep="petal width (cm)")
-        now: versicolor with the probability 0.921
-        2 changes, the fewest possible, lead to setosa with the probability 0.595:
-          sepal width (cm) from < 2.95 to ≥ 3.35 (now 2, then 3.35 or more)
-          petal length (cm) from [2.45, 4.75) to < 2.45 (now 3.5, then below 2.45)
+        now: versicolor with the probability 0.98
+        1 change, the fewest possible, leads to setosa with the probability 0.775:
+          petal length (cm) from [3.4, 3.65) to < 1.15 (now 3.5, then below 1.15)
         ...
         """
         posterior = self.calibrated_posterior(class_prior)
@@ -721,7 +723,7 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
         --------
         >>> from discbayes import BayesNetClassifier, load_dataset
         >>> iris = load_dataset("iris")
-        >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
+        >>> clf = BayesNetClassifier("tan", "hybrid").fit(iris.X, iris.y)
         >>> clf.value_of_information({"sepal length (cm)": 5.0}).best
         'petal width (cm)'
         """

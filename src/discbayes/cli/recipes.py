@@ -18,7 +18,8 @@ PAPERS = {
 }
 LEGEND = (
     "C is the class, I mutual information, CR the classification rate, CL the conditional"
-    " likelihood. The default of discbayes is TAN-E-G+T, which is not in the papers."
+    " likelihood. The default of discbayes is chosen by held-out rows and has no tag; that of"
+    " version 0.1 was TAN-E-G+T, which is not in the papers."
 )
 EXAMPLES = """examples:
   discbayes recipes

@@ -77,7 +77,7 @@ class Explanation:
     --------
     >>> from discbayes import BayesNetClassifier, load_dataset
     >>> iris = load_dataset("iris")
-    >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
+    >>> clf = BayesNetClassifier("tan", "hybrid").fit(iris.X, iris.y)
     >>> explanation = clf.explain(iris.X.iloc[[60]])
     >>> total = explanation.base + np.nansum(explanation.contributions[0], axis=0)
     >>> np.allclose(total, explanation.log_odds[0])
@@ -179,7 +179,7 @@ class Explanation:
         --------
         >>> from discbayes import BayesNetClassifier, load_dataset
         >>> iris = load_dataset("iris")
-        >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
+        >>> clf = BayesNetClassifier("tan", "hybrid").fit(iris.X, iris.y)
         >>> explanation = clf.explain(iris.X.iloc[[60]])
         >>> explanation.given(0, explanation.order[0])
         ()
@@ -211,7 +211,7 @@ class Explanation:
         --------
         >>> from discbayes import BayesNetClassifier, load_dataset
         >>> iris = load_dataset("iris")
-        >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
+        >>> clf = BayesNetClassifier("tan", "hybrid").fit(iris.X, iris.y)
         >>> clf.explain(iris.X.iloc[[60]]).class_of(0)
         1
         """
@@ -255,7 +255,7 @@ class Explanation:
         --------
         >>> from discbayes import BayesNetClassifier, load_dataset
         >>> iris = load_dataset("iris")
-        >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
+        >>> clf = BayesNetClassifier("tan", "hybrid").fit(iris.X, iris.y)
         >>> clf.explain(iris.X.iloc[[60]]).to_frame("pandas").shape
         (12, 6)
         """
@@ -316,7 +316,7 @@ class Explanation:
         --------
         >>> from discbayes import BayesNetClassifier, load_dataset
         >>> iris = load_dataset("iris")
-        >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
+        >>> clf = BayesNetClassifier("tan", "hybrid").fit(iris.X, iris.y)
         >>> print(clf.explain(iris.X.iloc[[60]]).text(most=1))
         prior: −0.64 for versicolor
         petal width (cm) in [0.8, 1.75): +2.3 for versicolor
@@ -376,7 +376,7 @@ class Explanation:
         --------
         >>> from discbayes import BayesNetClassifier, load_dataset
         >>> iris = load_dataset("iris")
-        >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
+        >>> clf = BayesNetClassifier("tan", "hybrid").fit(iris.X, iris.y)
         >>> ax = clf.explain(iris.X.iloc[[60]]).plot()  # doctest: +SKIP
         """
         return leaf("plot").waterfall(self, row=row, label=label, ax=ax)
@@ -399,7 +399,7 @@ class Explanation:
         --------
         >>> from discbayes import BayesNetClassifier, load_dataset
         >>> iris = load_dataset("iris")
-        >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
+        >>> clf = BayesNetClassifier("tan", "hybrid").fit(iris.X, iris.y)
         >>> relevance = clf.explain(iris.X).relevance()
         >>> relevance.names[relevance.ranking[0]]
         'petal width (cm)'

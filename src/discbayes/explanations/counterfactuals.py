@@ -70,7 +70,7 @@ class Counterfactual:
     --------
     >>> from discbayes import BayesNetClassifier, load_dataset
     >>> iris = load_dataset("iris")
-    >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
+    >>> clf = BayesNetClassifier("tan", "hybrid").fit(iris.X, iris.y)
     >>> found = clf.counterfactual(iris.X.iloc[[60]], keep="petal width (cm)")
     >>> found.label_before, found.label_after, len(found.changes), found.proven
     ('versicolor', 'setosa', 2, True)
@@ -111,7 +111,7 @@ class Counterfactual:
         --------
         >>> from discbayes import BayesNetClassifier, load_dataset
         >>> iris = load_dataset("iris")
-        >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
+        >>> clf = BayesNetClassifier("tan", "hybrid").fit(iris.X, iris.y)
         >>> found = clf.counterfactual(iris.X.iloc[[60]], keep="petal width (cm)")
         >>> found.to_frame("pandas")["to"].tolist()[:2]
         ['>= 3.35', '< 2.45']
@@ -148,7 +148,7 @@ class Counterfactual:
         --------
         >>> from discbayes import BayesNetClassifier, load_dataset
         >>> iris = load_dataset("iris")
-        >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
+        >>> clf = BayesNetClassifier("tan", "hybrid").fit(iris.X, iris.y)
         >>> found = clf.counterfactual(iris.X.iloc[[60]], keep="petal width (cm)")
         >>> print(found.text().splitlines()[0])
         now: versicolor with the probability 0.921

@@ -33,7 +33,7 @@ def edge_strengths(network: BayesNet) -> dict[Edge, float]:
     --------
     >>> from discbayes import BayesNetClassifier, load_dataset
     >>> iris = load_dataset("iris")
-    >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
+    >>> clf = BayesNetClassifier("tan", "hybrid").fit(iris.X, iris.y)
     >>> strengths = edge_strengths(clf.network_)
     >>> max(strengths, key=strengths.get)[0]
     -1

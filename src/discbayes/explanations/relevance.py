@@ -85,7 +85,7 @@ class Relevance:
     --------
     >>> from discbayes import BayesNetClassifier, load_dataset
     >>> wine = load_dataset("wine")
-    >>> relevance = BayesNetClassifier().fit(wine.X, wine.y).relevance(wine.X)
+    >>> relevance = BayesNetClassifier("tan", "hybrid").fit(wine.X, wine.y).relevance(wine.X)
     >>> relevance.names[relevance.ranking[0]]
     'flavanoids'
     """
@@ -119,7 +119,7 @@ class Relevance:
         --------
         >>> from discbayes import BayesNetClassifier, load_dataset
         >>> iris = load_dataset("iris")
-        >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
+        >>> clf = BayesNetClassifier("tan", "hybrid").fit(iris.X, iris.y)
         >>> clf.relevance(iris.X).to_frame("pandas")["column"].tolist()[:2]
         ['petal width (cm)', 'petal length (cm)']
         """
@@ -150,7 +150,7 @@ class Relevance:
         --------
         >>> from discbayes import BayesNetClassifier, load_dataset
         >>> iris = load_dataset("iris")
-        >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
+        >>> clf = BayesNetClassifier("tan", "hybrid").fit(iris.X, iris.y)
         >>> print(clf.relevance(iris.X).text(most=1).splitlines()[0])
         column            changes the log odds by  share  unknown
         """

@@ -40,7 +40,7 @@ def history(thing: Any, ax: Any = None) -> Any:
     --------
     >>> from discbayes import BayesNetClassifier, load_dataset
     >>> iris = load_dataset("iris")
-    >>> ax = history(BayesNetClassifier().fit(iris.X, iris.y))
+    >>> ax = history(BayesNetClassifier("tan", "hybrid").fit(iris.X, iris.y))
     >>> [panel.get_title() for panel in ax.child_axes]
     ['3 edges', '6 iterations']
     """
