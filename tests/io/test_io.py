@@ -371,8 +371,8 @@ class CustomParameters(BaseEstimator):
     "setting,value,now",
     [
         ("structure", Custom(), FixedStructure),
-        ("parameters", CustomParameters(), "hybrid"),
-        ("discretizer", KBinsDiscretizer(3, encode="ordinal", strategy="uniform"), "mdlp"),
+        ("parameters", CustomParameters(), "auto"),
+        ("discretizer", KBinsDiscretizer(3, encode="ordinal", strategy="uniform"), "auto"),
         ("random_state", np.random.RandomState(0), None),
     ],
 )
@@ -504,7 +504,7 @@ def test_only_fitted_classifiers_are_saved(tmp_path):
 @pytest.fixture(scope="module")
 def fitted():
     X, y = mixed_frame()
-    return BayesNetClassifier(KDB(k=2)).fit(X, y)
+    return BayesNetClassifier(KDB(k=2), "hybrid").fit(X, y)
 
 
 @pytest.mark.parametrize("step", ["fsync", "replace"])
