@@ -70,7 +70,7 @@ class Posterior:
         --------
         >>> from discbayes import BayesNetClassifier, load_dataset
         >>> iris = load_dataset("iris")
-        >>> net = BayesNetClassifier().fit(iris.X, iris.y).network_
+        >>> net = BayesNetClassifier("tan", "map").fit(iris.X, iris.y).network_
         >>> list(net.query("class").to_frame("pandas").columns)
         ['class', 'probability']
         """
@@ -114,10 +114,10 @@ class BayesNet(WithOldLimits, WithArrays):
     --------
     >>> from discbayes import BayesNetClassifier, load_dataset
     >>> iris = load_dataset("iris")
-    >>> net = BayesNetClassifier().fit(iris.X, iris.y).network_
+    >>> net = BayesNetClassifier("tan", "map").fit(iris.X, iris.y).network_
     >>> net.query([net.domain.target.name], {"petal width (cm)": 0.3})
     P(class | evidence)
-      setosa: 0.96...
+      setosa: 0.99...
     """
 
     domain: Domain
@@ -212,7 +212,7 @@ class BayesNet(WithOldLimits, WithArrays):
         --------
         >>> from discbayes import BayesNetClassifier, load_dataset
         >>> iris = load_dataset("iris")
-        >>> BayesNetClassifier().fit(iris.X, iris.y).network_.edges()[0]
+        >>> BayesNetClassifier("tan", "map").fit(iris.X, iris.y).network_.edges()[0]
         ('petal length (cm)', 'sepal length (cm)')
         """
         target = self.domain.target.name if with_class else None
@@ -319,7 +319,7 @@ class BayesNet(WithOldLimits, WithArrays):
         --------
         >>> from discbayes import BayesNetClassifier, load_dataset
         >>> iris = load_dataset("iris")
-        >>> net = BayesNetClassifier().fit(iris.X, iris.y).network_
+        >>> net = BayesNetClassifier("tan", "map").fit(iris.X, iris.y).network_
         >>> net.log_joint(iris.X).shape
         (150, 3)
         """
@@ -342,7 +342,7 @@ class BayesNet(WithOldLimits, WithArrays):
         --------
         >>> from discbayes import BayesNetClassifier, load_dataset
         >>> iris = load_dataset("iris")
-        >>> net = BayesNetClassifier().fit(iris.X, iris.y).network_
+        >>> net = BayesNetClassifier("tan", "map").fit(iris.X, iris.y).network_
         >>> net.log_joint_of(net.encode(iris.X)).shape
         (150, 3)
         """
@@ -393,7 +393,7 @@ class BayesNet(WithOldLimits, WithArrays):
         --------
         >>> from discbayes import BayesNetClassifier, load_dataset
         >>> iris = load_dataset("iris")
-        >>> net = BayesNetClassifier().fit(iris.X, iris.y).network_
+        >>> net = BayesNetClassifier("tan", "map").fit(iris.X, iris.y).network_
         >>> float(net.posterior_with_error(iris.X)[1].max())
         0.0
         """
@@ -465,7 +465,7 @@ class BayesNet(WithOldLimits, WithArrays):
         --------
         >>> from discbayes import BayesNetClassifier, load_dataset
         >>> iris = load_dataset("iris")
-        >>> net = BayesNetClassifier().fit(iris.X, iris.y).network_
+        >>> net = BayesNetClassifier("tan", "map").fit(iris.X, iris.y).network_
         >>> novelty = net.novelty(iris.X)
         >>> bool((novelty >= 0).all() and (novelty <= 1).all())
         True
@@ -569,7 +569,7 @@ class BayesNet(WithOldLimits, WithArrays):
         --------
         >>> from discbayes import BayesNetClassifier, load_dataset
         >>> iris = load_dataset("iris")
-        >>> net = BayesNetClassifier().fit(iris.X, iris.y).network_
+        >>> net = BayesNetClassifier("tan", "map").fit(iris.X, iris.y).network_
         >>> values, _ = net.most_probable({"class": "setosa"})
         >>> values["petal width (cm)"]
         '< 0.8'
@@ -615,7 +615,7 @@ class BayesNet(WithOldLimits, WithArrays):
         --------
         >>> from discbayes import BayesNetClassifier, load_dataset
         >>> iris = load_dataset("iris")
-        >>> net = BayesNetClassifier().fit(iris.X, iris.y).network_
+        >>> net = BayesNetClassifier("tan", "map").fit(iris.X, iris.y).network_
         >>> found = net.missing_posteriors_of(net.encode({"petal width (cm)": 1.0}))
         >>> sorted(found)
         [0, 1, 2]
@@ -671,7 +671,7 @@ class BayesNet(WithOldLimits, WithArrays):
         --------
         >>> from discbayes import BayesNetClassifier, load_dataset
         >>> iris = load_dataset("iris")
-        >>> net = BayesNetClassifier().fit(iris.X, iris.y).network_
+        >>> net = BayesNetClassifier("tan", "map").fit(iris.X, iris.y).network_
         >>> net.fill({"petal width (cm)": 0.3}, library="pandas")["petal length (cm)"].tolist()
         ['< 2.45']
         """
@@ -813,7 +813,7 @@ class BayesNet(WithOldLimits, WithArrays):
         --------
         >>> from discbayes import BayesNetClassifier, load_dataset
         >>> iris = load_dataset("iris")
-        >>> net = BayesNetClassifier().fit(iris.X, iris.y).network_
+        >>> net = BayesNetClassifier("tan", "map").fit(iris.X, iris.y).network_
         >>> net.encode(iris.X.iloc[[0, 60]]).tolist()
         [[0, 0], [2, 0], [0, 1], [0, 1]]
         """
@@ -838,7 +838,7 @@ class BayesNet(WithOldLimits, WithArrays):
         --------
         >>> from discbayes import BayesNetClassifier, load_dataset
         >>> iris = load_dataset("iris")
-        >>> net = BayesNetClassifier().fit(iris.X, iris.y).network_
+        >>> net = BayesNetClassifier("tan", "map").fit(iris.X, iris.y).network_
         >>> net.decode(net.encode(iris.X.iloc[[0]]), "pandas")["petal width (cm)"].tolist()
         ['< 0.8']
         """
@@ -866,7 +866,7 @@ class BayesNet(WithOldLimits, WithArrays):
         --------
         >>> from discbayes import BayesNetClassifier, load_dataset
         >>> iris = load_dataset("iris")
-        >>> net = BayesNetClassifier().fit(iris.X, iris.y).network_
+        >>> net = BayesNetClassifier("tan", "map").fit(iris.X, iris.y).network_
         >>> net.class_codes(["virginica", "setosa"], 2).tolist()
         [2, 0]
         """

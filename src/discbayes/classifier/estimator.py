@@ -533,7 +533,7 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
         --------
         >>> from discbayes import BayesNetClassifier, load_dataset
         >>> iris = load_dataset("iris")
-        >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
+        >>> clf = BayesNetClassifier("tan", "map").fit(iris.X, iris.y)
         >>> clf.encode({"petal width (cm)": 1.0}).ravel().tolist()
         [3, 3, 3, 1]
         """
@@ -579,9 +579,10 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
         >>> iris = load_dataset("iris")
         >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
         >>> clf.explain(iris.X.iloc[[60]])
-        prior: −0.64 for versicolor
-        petal width (cm) in [0.8, 1.75): +2.3 for versicolor
-        petal length (cm) in [2.45, 4.75): +1.1 for versicolor, given petal width (cm) in ...
+        prior: −0.47 for versicolor
+        petal length (cm) in [3.4, 3.65): +2.4 for versicolor
+        petal width (cm) in [0.8, 1.05): +1.5 for versicolor
+        ...
         """
         posterior = self.calibrated_posterior(class_prior)
         reference = None if against is None else class_position(self.classes_, against, "against")
@@ -628,7 +629,7 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
         >>> clf = BayesNetClassifier().fit(wine.X, wine.y)
         >>> found = clf.relevance(wine.X)
         >>> [found.names[i] for i in found.ranking[:2]]
-        ['flavanoids', 'alcohol']
+        ['color_intensity', 'alcohol']
         """
         posterior = self.calibrated_posterior(class_prior)
         codes = self.encode(X)
@@ -676,10 +677,9 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
         >>> iris = load_dataset("iris")
         >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
         >>> clf.counterfactual(iris.X.iloc[[60]], keep="petal width (cm)")
-        now: versicolor with the probability 0.921
-        2 changes, the fewest possible, lead to setosa with the probability 0.595:
-          sepal width (cm) from < 2.95 to ≥ 3.35 (now 2, then 3.35 or more)
-          petal length (cm) from [2.45, 4.75) to < 2.45 (now 3.5, then below 2.45)
+        now: versicolor with the probability 0.98
+        1 change, the fewest possible, leads to setosa with the probability 0.775:
+          petal length (cm) from [3.4, 3.65) to < 1.15 (now 3.5, then below 1.15)
         ...
         """
         posterior = self.calibrated_posterior(class_prior)
@@ -723,7 +723,7 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
         >>> iris = load_dataset("iris")
         >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
         >>> clf.value_of_information({"sepal length (cm)": 5.0}).best
-        'petal width (cm)'
+        'petal length (cm)'
         """
         posterior = self.calibrated_posterior(class_prior)
         _, codes = self._encode_row(x)

@@ -318,10 +318,10 @@ class Explanation:
         >>> iris = load_dataset("iris")
         >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
         >>> print(clf.explain(iris.X.iloc[[60]]).text(most=1))
-        prior: −0.64 for versicolor
-        petal width (cm) in [0.8, 1.75): +2.3 for versicolor
-        3 other columns: +0.79
-        sum: +2.5 for versicolor, which has the probability 0.921
+        prior: −0.47 for versicolor
+        petal length (cm) in [3.4, 3.65): +2.4 for versicolor
+        3 other columns: +1.9
+        sum: +3.9 for versicolor, which has the probability 0.98
         """
         check_most(most)
         place = self.class_of(row, label)

@@ -73,7 +73,7 @@ class Counterfactual:
     >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
     >>> found = clf.counterfactual(iris.X.iloc[[60]], keep="petal width (cm)")
     >>> found.label_before, found.label_after, len(found.changes), found.proven
-    ('versicolor', 'setosa', 2, True)
+    ('versicolor', 'setosa', 1, True)
     """
 
     labels: np.ndarray
@@ -114,7 +114,7 @@ class Counterfactual:
         >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
         >>> found = clf.counterfactual(iris.X.iloc[[60]], keep="petal width (cm)")
         >>> found.to_frame("pandas")["to"].tolist()[:2]
-        ['>= 3.35', '< 2.45']
+        ['< 1.15', '[1.45, 1.55)']
         """
         lines = []
         for choice, other in enumerate([self, *self.alternatives]):
@@ -151,7 +151,7 @@ class Counterfactual:
         >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
         >>> found = clf.counterfactual(iris.X.iloc[[60]], keep="petal width (cm)")
         >>> print(found.text().splitlines()[0])
-        now: versicolor with the probability 0.921
+        now: versicolor with the probability 0.98
         """
         before = probability_in_words(self.posterior_before, self._place(self.label_before))
         lines = [f"now: {self.label_before} with the probability {before}"]

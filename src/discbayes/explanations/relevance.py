@@ -87,7 +87,7 @@ class Relevance:
     >>> wine = load_dataset("wine")
     >>> relevance = BayesNetClassifier().fit(wine.X, wine.y).relevance(wine.X)
     >>> relevance.names[relevance.ranking[0]]
-    'flavanoids'
+    'color_intensity'
     """
 
     names: list[str]

@@ -71,7 +71,7 @@ class Information:
     >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
     >>> information = clf.value_of_information({"petal width (cm)": 1.7})
     >>> information.names[0], round(float(information.share[0]), 2)
-    ('petal length (cm)', 0.26)
+    ('petal length (cm)', 0.56)
     """
 
     variables: tuple[Variable, ...]
@@ -140,7 +140,7 @@ class Information:
         --------
         >>> from discbayes import BayesNetClassifier, load_dataset
         >>> iris = load_dataset("iris")
-        >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
+        >>> clf = BayesNetClassifier("tan", "map").fit(iris.X, iris.y)
         >>> information = clf.value_of_information({"petal width (cm)": 1.7})
         >>> information.answers("petal length (cm)", "pandas")["value"].tolist()
         ['< 2.45', '[2.45, 4.75)', '>= 4.75']

@@ -250,7 +250,7 @@ class LevelWeightedCCBN(BaseEstimator):
     >>> iris = load_dataset("iris")
     >>> clf = BayesNetClassifier("tan", LevelWeightedCCBN()).fit(iris.X, iris.y)
     >>> round(float(clf.score(iris.X, iris.y)), 2)
-    0.95
+    0.99
     """
 
     supports_blocks = True

@@ -26,7 +26,7 @@ def payload(clf: Any) -> dict[str, Any]:
 
     >>> from discbayes import BayesNetClassifier, load_dataset
     >>> iris = load_dataset("iris")
-    >>> made = payload(BayesNetClassifier().fit(iris.X, iris.y))
+    >>> made = payload(BayesNetClassifier("tan", "map").fit(iris.X, iris.y))
     >>> made["target"], made["classes"], made["parents"]
     ('class', ['setosa', 'versicolor', 'virginica'], [[2], [0], [3], []])
     """
