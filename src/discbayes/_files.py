@@ -97,10 +97,17 @@ def _new_draft(goal: str) -> tuple[str, IO[bytes]]:
     while True:
         name = f"{_start_of_drafts(goal)}{secrets.token_hex(4)}{_ENDING}"
         draft = os.path.join(os.path.dirname(goal), name)
-        file = open(draft, "xb")  # noqa: SIM115 - open until it is in its place
-        if lock_file(file) is not False and os.path.exists(draft):
-            return draft, file
-        file.close()  # another process took it for one that was left, before it was locked
+        try:
+            file = open(draft, "xb")  # noqa: SIM115 - open until it is in its place
+            if lock_file(file) is not False and os.path.exists(draft):
+                return draft, file
+            file.close()  # another process took it for one that was left, before it was locked
+        except OSError:
+            raise  # there is none, or it is not ours
+        except BaseException:  # a signal, just after the file was made
+            with suppress(OSError):
+                os.unlink(draft)
+            raise
 
 
 def _remove_drafts(goal: str) -> None:

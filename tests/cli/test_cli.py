@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
@@ -134,10 +135,12 @@ def test_fit_passes_every_option_on(run, table, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "options, parameters, calibrate, temperature",
+    "options, parameters, calibrate, calibrated",
     [
-        ("", "hybrid", "auto", True),
-        ("--calibrate none", "hybrid", None, False),
+        ("", "auto", "auto", True),
+        ("--calibrate none", "auto", None, False),
+        ("--parameters hybrid", "hybrid", "auto", True),
+        ("--parameters hybrid --calibrate none", "hybrid", None, False),
         ("--parameters map", "map", "auto", False),
         ("--parameters map --calibrate temperature", "map", "temperature", True),
         ("--recipe TAN-E-G", None, None, False),
@@ -147,7 +150,7 @@ def test_fit_passes_every_option_on(run, table, tmp_path):
     ],
 )
 def test_fit_calibrates_the_default_and_what_it_is_told_to(
-    run, table, tmp_path, options, parameters, calibrate, temperature
+    run, table, tmp_path, options, parameters, calibrate, calibrated
 ):
     path = tmp_path / "m.json"
     quietly = ["--categorical", "ward", "--quiet"]
@@ -159,12 +162,21 @@ def test_fit_calibrates_the_default_and_what_it_is_told_to(
     clf = load(path)
     assert clf.calibrate == calibrate
     assert parameters is None or clf.parameters == parameters
-    assert (clf.calibration_ is not None) == temperature
+    assert (clf.calibration_ is not None) == calibrated
 
 
-def test_fit_without_options_is_the_recipe(run, table, tmp_path):
+def test_fit_without_options_is_the_default(run, table, tmp_path):
+    fit = ["fit", table, "--target", "outcome", "--quiet", "-o", tmp_path / "m.json"]
+    assert run(*fit)[0] == 0
+    rows = pd.read_csv(table)
+    X, y = rows.drop(columns="outcome"), rows["outcome"]
+    found = load(tmp_path / "m.json").predict_proba(X)
+    np.testing.assert_array_equal(found, BayesNetClassifier().fit(X, y).predict_proba(X))
+
+
+def test_fit_with_the_former_default_is_the_recipe(run, table, tmp_path):
     models = []
-    for options in ([], ["--recipe", "TAN-E-G+T"]):
+    for options in (["--structure", "tan", "--parameters", "hybrid"], ["--recipe", "TAN-E-G+T"]):
         assert (
             run(
                 "fit", table, "--target", "outcome", "--quiet", *options, "-o", tmp_path / "m.json"
@@ -255,6 +267,7 @@ def test_decimal_commas(run, tmp_path, more):
     data, path = tmp_path / "d.csv", tmp_path / "m.json"
     data.write_text("a;y\n" + "".join(f"{k},5;{'np'[k > 9]}\n" for k in range(20)))
     fit = ["fit", data, "--target", "y", "--delimiter", ";", "-o", path, *more]
+    fit += ["--discretizer", "mdlp"]
     assert (
         "'a' is text that looks like numbers with a comma, '0,5' for example: read it as numbers,"
         " with --decimal ," in (fails(run, *fit))
@@ -385,10 +398,8 @@ def test_rows_with_gaps_and_unknown_values(run, model, tmp_path):
     assert code == 0
     assert lines[2] == lines[3]  # an unknown colour is a missing one
     shares = np.array(lines[1].split(",")[1:], dtype=float)
-    clf = load(model)
-    # of a row without anything, to be calibrated as any other
-    prior = clf.network_.parameters.log_prior
-    np.testing.assert_allclose(shares, np.exp(clf.calibration_.log_posterior(prior[None]))[0])
+    # of a row without anything: those of the classes in the training rows
+    np.testing.assert_allclose(shares, [0.5, 0.5])
     code, _, err = run("predict", model, new, "--unknown", "error")
     assert code == 1
     assert "column 'colour' holds 'green'" in err

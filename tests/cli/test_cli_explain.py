@@ -37,8 +37,9 @@ def folder(tmp_path_factory):
     tables.
     """
     folder = tmp_path_factory.mktemp("models")
-    for name in ("iris", "breast-cancer"):
-        assert main(["fit", name, "--quiet", "-o", str(folder / f"{name}.json")]) == 0
+    simple = ["--structure", "tan", "--parameters", "hybrid"]  # three values of each petal
+    for name, options in (("iris", simple), ("breast-cancer", [])):
+        assert main(["fit", name, *options, "--quiet", "-o", str(folder / f"{name}.json")]) == 0
     rng = np.random.default_rng(0)
     lines = ["size,colour,grade,smoker,outcome"]
     for row in range(80):
@@ -511,6 +512,33 @@ def test_iris_is_asked_for_petals(run, folder):
     clf = load(folder / "iris.json")
     row = {"petal width (cm)": 1.4, "petal length (cm)": 4.2}
     assert out.split("\n\n")[1] == clf.explain(row).text(most=5) + "\n"
+
+
+def test_the_default_asks_for_fine_intervals(run, tmp_path):
+    path = tmp_path / "iris.json"
+    assert run("fit", "iris", "--quiet", "-o", path)[0] == 0
+    code, out, err = run("ask", path, typed="4.9\n1.6\n")
+    assert code == 0
+    assert err.startswith(f"{INVITATION}class: setosa 33.3%, versicolor 33.3%, virginica 33.3%\n")
+    clf = load(path)
+    answers = {
+        "petal length (cm)": (4.9, "[4.85, 4.95)"),
+        "petal width (cm)": (1.6, "[1.55, 1.65)"),
+    }
+    known = {}
+    for number, (name, (value, interval)) in enumerate(answers.items(), 1):
+        labels = next(v for v in clf.network_.domain.features if v.name == name).labels
+        assert f"\n{number}. {name}: a number (reduces the expected entropy by " in err
+        assert (
+            f"   {labels[0]}, …, {labels[-1]} ({len(labels)} intervals)\n{name} in {interval}"
+            in err
+        )
+        known[name] = value
+        shares = clf.predict_proba(known)[0]
+        label = clf.classes_[shares.argmax()]
+        assert f"{name} in {interval}\nclass: {label} {shares.max():.1%}, " in err
+    assert "ended: the answers have ended\n" in out
+    assert out.split("\n\n")[1] == clf.explain(known).text(most=5) + "\n"
 
 
 def shares_of(err):

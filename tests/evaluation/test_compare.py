@@ -352,9 +352,9 @@ def test_notes_are_told_once():
 
 
 def test_the_default_has_its_name_and_tags_a_column_of_their_own():
-    found = made({"TAN-E-G+T": [1.0] * 3, "TAN-MAP": [0.9] * 3, "lr": [0.8] * 3})
+    found = made({"default": [1.0] * 3, "TAN-MAP": [0.9] * 3, "lr": [0.8] * 3})
     assert [row[:2] for row in found.tables()[0].rows] == [
-        ["discbayes (default)", "TAN-E-G+T"],
+        ["discbayes (default)", "default"],
         ["discbayes", "TAN-MAP"],
         ["logistic regression", "lr"],
     ]

@@ -210,10 +210,19 @@ def test_an_interrupt_in_a_fold_of_calibration_is_not_swallowed(iris, monkeypatc
         return held_out(*given)
 
     monkeypatch.setattr(calibrating, "_held_out_log_joint", interrupted)
-    clf = BayesNetClassifier()
+    clf = BayesNetClassifier("tan", "hybrid")
     with pytest.raises(KeyboardInterrupt):
         clf.fit(iris.X, iris.y)
     assert len(folds) == 1
+    assert not hasattr(clf, "network_")
+
+
+def test_an_interrupt_in_a_fold_that_chooses_the_network_ends_the_fit(iris, monkeypatch):
+    seen = again_and_again(monkeypatch)
+    clf = BayesNetClassifier()
+    with pytest.raises(KeyboardInterrupt):
+        clf.fit(iris.X, iris.y)
+    assert len(seen) == 1
     assert not hasattr(clf, "network_")
 
 

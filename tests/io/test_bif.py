@@ -293,10 +293,15 @@ def test_pyagrum_reads_the_same_tables(seed, tmp_path):
         np.testing.assert_allclose(cpt.toarray()[known], ours.transpose(order), atol=1e-12)
 
 
-def test_pyagrum_gives_the_same_posterior(tmp_path):
+# pyAgrum reads numbers in single precision: a row multiplies one of each of the 14 tables, and in
+# the large tables of two resolutions the errors add up
+@pytest.mark.parametrize(
+    "parameters, rtol", [("hybrid", 1e-7), ("auto", 14 * np.finfo(np.float32).eps)]
+)
+def test_pyagrum_gives_the_same_posterior(parameters, rtol, tmp_path):
     gum = pytest.importorskip("pyagrum")
     wine = load_dataset("wine")
-    network = BayesNetClassifier("tan").fit(wine.X, wine.y).network_
+    network = BayesNetClassifier("tan", parameters).fit(wine.X, wine.y).network_
     other = gum.loadBN(str(written(network, tmp_path)))
     codes = network.encode(wine.X)
     rows = [0, 70, 150]
@@ -322,7 +327,7 @@ def test_pyagrum_gives_the_same_posterior(tmp_path):
         if row == 70:
             known.iloc[:, 6:] = np.nan
         np.testing.assert_allclose(
-            engine.posterior(names[0]).toarray(), network.posterior(known)[0], atol=1e-9
+            engine.posterior(names[0]).toarray(), network.posterior(known)[0], rtol, atol=1e-9
         )
 
 

@@ -345,14 +345,14 @@ POOLS = {
 @pytest.mark.parametrize("name", POOLS)
 def test_pools_out_of_range_are_refused(name, refuse):
     field, value, message = POOLS[name]
-    document = damage.changed(damage.documents()["pool"], ("model", "calibration", field), value)
+    document = damage.changed(damage.documents()["default"], ("model", "calibration", field), value)
     assert message in refuse(document)
 
 
 @pytest.mark.parametrize("number", [np.nan, np.inf, 1e308])
 @pytest.mark.parametrize("name", ["log_prior", "log_theta"])
 def test_generative_tables_without_meaning_are_refused(name, number, refuse):
-    document = damage.documents()["pool"]
+    document = damage.documents()["default"]
     tables = document["model"]["calibration"]["tables"]
     values = damage.unpacked(tables[name])
     values[-1] = number
@@ -362,7 +362,7 @@ def test_generative_tables_without_meaning_are_refused(name, number, refuse):
 
 @pytest.mark.parametrize("name", ["log_prior", "log_theta"])
 def test_generative_tables_of_another_network_are_refused(name, refuse):
-    document = damage.documents()["pool"]
+    document = damage.documents()["default"]
     other = damage.documents()["isotonic"]["model"]["tables"]
     tables = document["model"]["calibration"]["tables"]
     tables[name] = other[name] if name == "log_theta" else damage.packed([0.0])
@@ -373,7 +373,7 @@ def test_generative_tables_of_another_network_are_refused(name, refuse):
 @pytest.mark.parametrize("usual", [0.0, 1.0])
 def test_pools_of_impossible_values_give_probabilities(doubt, usual, read):
     """Numbers that no fit writes, and that are valid."""
-    document = damage.documents()["pool"]
+    document = damage.documents()["default"]
     calibration = document["model"]["calibration"]
     calibration |= {"doubt": doubt, "usual_missing": usual}
     calibration["class_shares"] = damage.packed([0.0, 0.400002, 0.6])

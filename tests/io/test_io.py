@@ -371,8 +371,8 @@ class CustomParameters(BaseEstimator):
     "setting,value,now",
     [
         ("structure", Custom(), FixedStructure),
-        ("parameters", CustomParameters(), "hybrid"),
-        ("discretizer", KBinsDiscretizer(3, encode="ordinal", strategy="uniform"), "mdlp"),
+        ("parameters", CustomParameters(), "auto"),
+        ("discretizer", KBinsDiscretizer(3, encode="ordinal", strategy="uniform"), "auto"),
         ("random_state", np.random.RandomState(0), None),
     ],
 )
@@ -450,7 +450,8 @@ def test_values_round_trip(value):
 def test_every_public_learner_is_known():
     exported = {name for name in discbayes.__all__ if isinstance(getattr(discbayes, name), type)}
     wanted = {n for n in exported if issubclass(getattr(discbayes, n), BaseEstimator)} - {
-        "BayesNetClassifier"
+        "BayesNetClassifier",
+        "BayesNetEnsemble",
     }
     assert wanted <= set(learners())
     named = [make() for make in (*STRUCTURES.values(), *PARAMETERS.values())]
@@ -504,7 +505,7 @@ def test_only_fitted_classifiers_are_saved(tmp_path):
 @pytest.fixture(scope="module")
 def fitted():
     X, y = mixed_frame()
-    return BayesNetClassifier(KDB(k=2)).fit(X, y)
+    return BayesNetClassifier(KDB(k=2), "hybrid").fit(X, y)
 
 
 @pytest.mark.parametrize("step", ["fsync", "replace"])
@@ -625,7 +626,7 @@ def test_a_changed_byte(seed, good, tmp_path):
         (b'{"format": "discbayes-model"}', "version must be a whole number"),
         (b'{"format": "discbayes-model", "version": 1}', "missing 'library'"),
         (
-            b'{"format": "discbayes-model", "version": 3, "library": "9.9"}',
+            b'{"format": "discbayes-model", "version": 4, "library": "9.9"}',
             "written by a newer discbayes .9.9",
         ),
         (b'{"format": "discbayes-model", "version": 0}', "version must be at least 1"),

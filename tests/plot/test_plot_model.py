@@ -38,6 +38,12 @@ def closed():
 @pytest.fixture(scope="module")
 def wine():
     data = load_dataset("wine")
+    return data, BayesNetClassifier("tan", "hybrid", random_state=0).fit(data.X, data.y)
+
+
+@pytest.fixture(scope="module")
+def wine_by_default():
+    data = load_dataset("wine")
     return data, BayesNetClassifier(random_state=0).fit(data.X, data.y)
 
 
@@ -187,19 +193,19 @@ def test_bars_are_the_distribution_in_each_class(normalized):
     assert [text.get_text() for text in one.get_legend().get_texts()] == ["2"]
 
 
-def test_bars_do_not_overlap_and_intervals_have_their_cuts(wine):
-    _, clf = wine
+@pytest.mark.parametrize("model, cuts", [("wine", "cuts"), ("wine_by_default", "coarse_cuts")])
+def test_bars_do_not_overlap_and_intervals_have_their_cuts(model, cuts, request):
+    _, clf = request.getfixturevalue(model)
     variable = clf.network_.domain.features[0]
+    cuts = getattr(variable, cuts)
     ax = plot.class_bars(clf, variable.name)
     spans = sorted(
         (bar.get_x(), bar.get_x() + bar.get_width()) for group in ax.containers for bar in group
     )
     assert all(before[1] <= after[0] + 1e-9 for before, after in pairwise(spans))
-    assert [float(label.get_text()) for label in ax.get_xticklabels()] == pytest.approx(
-        variable.cuts
-    )
-    assert ax.get_xticks().tolist() == [k + 0.5 for k in range(len(variable.cuts))]
-    for cut, label in zip(variable.cuts, ax.get_xticklabels(), strict=True):
+    assert [float(label.get_text()) for label in ax.get_xticklabels()] == pytest.approx(cuts)
+    assert ax.get_xticks().tolist() == [k + 0.5 for k in range(len(cuts))]
+    for cut, label in zip(cuts, ax.get_xticklabels(), strict=True):
         inside = [start for start, end in spans if start < ax.get_xticks()[0] < end]
         assert not inside, (cut, label)
     check_tick_labels(ax)
@@ -298,17 +304,20 @@ def test_no_history_is_an_error():
 # ---- explanations
 
 
-def test_a_waterfall_runs_from_the_prior_to_the_sum(wine):
-    data, clf = wine
+@pytest.mark.parametrize("model", ["wine", "wine_by_default"])
+def test_a_waterfall_runs_from_the_prior_to_the_sum(model, request):
+    data, clf = request.getfixturevalue(model)
     rows = data.X.iloc[:2].copy()
     rows.iloc[1, 3:6] = np.nan
     explanation = clf.explain(rows)
+    # with a pool, the prior depends on the missing values of the row
+    base = np.broadcast_to(explanation.base, (2, clf.classes_.size))
     for row in range(2):
         for label in (None, *clf.classes_):
             place = explanation.class_of(row, label)
             ax = explanation.plot(row=row, label=label)
             bars = [(bar.get_x(), bar.get_x() + bar.get_width()) for bar in ax.patches]
-            assert bars[0] == pytest.approx((0, explanation.base[place]))
+            assert bars[0] == pytest.approx((0, base[row, place]))
             assert bars[-1] == pytest.approx((0, explanation.log_odds[row, place]))
             assert all(
                 before[1] == pytest.approx(after[0]) for before, after in pairwise(bars[:-1])

@@ -67,7 +67,7 @@ def fitted(name, structure="tan", **settings):
 
 @pytest.fixture(scope="module")
 def iris():
-    return fitted("iris")
+    return fitted("iris", parameters="hybrid")
 
 
 # ---- the answers
@@ -130,16 +130,19 @@ class Walker:
             self.page.keyboard.insert_text(repr(number))
 
     def rows(self):
-        """What stands in the fields, as rows for the library: the number where there is one, else
-        the chosen value.
+        """What stands in the fields, as mappings for the library: the number where there is one,
+        else the chosen value; what is not known is not named, since missing may be a value.
         """
-        columns = {}
-        for i, variable in enumerate(self.features):
-            states = [(state["numbers"][i], state["codes"][i]) for state in self.seen]
-            columns[variable.name] = [
-                float(number) if number else value_of(variable, code) for number, code in states
-            ]  # fmt: skip
-        return pd.DataFrame(columns)
+        return [
+            {
+                variable.name: float(number) if number else value_of(variable, code)
+                for variable, number, code in zip(
+                    self.features, state["numbers"], state["codes"], strict=True
+                )
+                if number or code != -1
+            }
+            for state in self.seen
+        ]
 
     def posteriors(self):
         return np.array([state["posterior"] for state in self.seen])
@@ -147,7 +150,7 @@ class Walker:
 
 def value_of(variable, code):
     """A value that has this code."""
-    if code == -1 or (variable.missing_value and code == variable.card - 1):
+    if variable.missing_value and code == variable.card - 1:
         return None
     if variable.cuts is None:
         return variable.values[code]
@@ -183,7 +186,7 @@ def test_the_posterior_is_that_of_predict_proba(open_page, name, structure, requ
     walker.walk(n_changes)
     np.testing.assert_allclose(
         walker.posteriors(),
-        classifier.predict_proba(walker.rows()),
+        np.concatenate([classifier.predict_proba(row) for row in walker.rows()]),
         rtol=0,
         atol=1e-9,
         equal_nan=False,

@@ -148,7 +148,7 @@ def wine():
 
 @pytest.fixture(scope="module")
 def fitted(wine):
-    return BayesNetClassifier(random_state=0).fit(wine.X.iloc[::2], wine.y[::2])
+    return BayesNetClassifier("tan", "hybrid", random_state=0).fit(wine.X.iloc[::2], wine.y[::2])
 
 
 # ---- figures
@@ -433,6 +433,7 @@ def test_settings_of_the_classifier_are_listed(fitted):
         ("nb", "ml", []),
         ("tan", "ml", ["edge"]),
         ("tan", "hybrid", ["edge", "iteration"]),
+        ("auto", "auto", ["chosen", "iteration"]),
         (HillClimb(), "ml", ["move"]),
         (GreedyEdges(k=2), "cl", ["abandoned", "iteration"]),
         (SuperParent(k=2), "ml", ["abandoned"]),
@@ -483,6 +484,8 @@ def test_steps_that_nobody_knows_do_no_harm(fitted, monkeypatch):
         {"edge": ("<i>", 7), "score": 10**400, "move": "<u>add</u>"},
         {"iteration": "first", "score": None, "seconds": math.nan},
         {"rates": "none"},
+        {"chosen": None, "compared": 3},
+        {"chosen": "<s>", "missing": [], "compared": {"<s>": "<i>", "b": math.nan}},
         {"rates": {"<s>": 0.5}, "lam": "<s>"},
         {"setting": "<q>", "score": math.nan},
         {"temperature": 1.0, "restart": "<a>"},

@@ -609,7 +609,7 @@ def test_gaps_is_a_setting_like_any_other(tmp_path):
     data = hidden(tied())
     X = pd.DataFrame(np.array(["no", "yes", None], object)[data.codes.T], columns=list("abcde"))
     classifier = BayesNetClassifier(
-        SpanningTree(min_weight=0.1, score=ConditionalInformation())
+        SpanningTree(min_weight=0.1, score=ConditionalInformation()), "hybrid"
     ).fit(X, data.y)
     available = classifier.structure_
     classifier.set_params(structure__score__missing="em").fit(X, data.y)

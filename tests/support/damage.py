@@ -72,10 +72,10 @@ def good_files():
     ).fit(X, y)
     onward = BayesNetClassifier("tan", "map", domains=counted.network_.domain, missing="available")
     models = {
-        "default": BayesNetClassifier(random_state=1).fit(X, y),
+        "temperature": BayesNetClassifier("tan", "hybrid", random_state=1).fit(X, y),
         "isotonic": counted,
         "counts": onward.partial_fit(X, y),
-        "pool": BayesNetClassifier("auto", "auto", discretizer="auto").fit(X, y),
+        "default": BayesNetClassifier(random_state=1).fit(X, y),
         "ensemble": BayesNetEnsemble(2, random_state=1).fit(X, y),
     }
     with tempfile.TemporaryDirectory() as folder:
@@ -208,14 +208,20 @@ def false_numbers(document):
         if dtype == "<i8":
             yield partial(resealed, document, place, packed(values - 2**62, dtype))
     for number in ("NaN", "-Infinity", "1e999", "9" * 5000, "0x10", "1_000", "٣", "01", "+1", ".5"):
-        yield partial(with_text, document, ("model", "n_features_in"), number)
+        yield partial(with_text, document, (*first_network(document), "n_features_in"), number)
+
+
+def first_network(document):
+    """The place of the only network, or of the first of an ensemble."""
+    return ("model", "members", 0) if "members" in document["model"] else ("model",)
 
 
 def false_structures(document):
     """Cycles, parents that are not there or there twice, and tables of more cells than any memory
     has.
     """
-    n = len(document["model"]["structure"]["parents"])
+    place = (*first_network(document), "structure", "parents")
+    n = len(at(document, place))
     ring = [[(i + 1) % n] for i in range(n)]
     for parents in (
         ring,
@@ -227,7 +233,7 @@ def false_structures(document):
         ring[:-1],
         [[True]] * n,
     ):
-        yield partial(resealed, document, ("model", "structure", "parents"), parents)
+        yield partial(resealed, document, place, parents)
     for width in (40, 70, 1000):
         yield partial(claiming, document, width)
 
@@ -237,7 +243,7 @@ def claiming(document, width):
     such table.
     """
     document = copy.deepcopy(document)
-    model = document["model"]
+    model = at(document, first_network(document))
     binary = {"kind": "boolean", "values": [False, True], "cuts": None, "missing_value": False}
     model["domain"]["features"] = [{"name": f"x{i}", **binary} for i in range(width)]
     parents = [[] for _ in range(width - 1)] + [list(range(width - 1))]
@@ -249,7 +255,7 @@ def claiming(document, width):
 
 def false_heads(document):
     """Other formats, versions and checksums."""
-    for version in (0, -1, 3, 10**30, "1", 1.0, True, None):
+    for version in (0, -1, 4, 10**30, "1", 1.0, True, None):
         yield partial(resealed, document, ("version",), version)
     for name in ("", "discbayes", "discbayes-model ", None, 1):
         yield partial(resealed, document, ("format",), name)

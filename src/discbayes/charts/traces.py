@@ -15,9 +15,11 @@ import numpy as np
 
 OTHER = "other"
 LEFT_OUT = "left_out"  # a step with the edges that the search has left out
+CHOSEN = "chosen"  # a step with what held-out rows have chosen
 # The kind of a step is the first of these keys that it has.
 _KINDS = (
     LEFT_OUT,
+    CHOSEN,
     "iteration",
     "setting",
     "rates",

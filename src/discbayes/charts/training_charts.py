@@ -8,7 +8,7 @@ import numpy as np
 
 from discbayes._text import count_of, shortened
 from discbayes.charts.chart import Axis, Bars, Chart, Dots, Line, Mark
-from discbayes.charts.traces import LEFT_OUT, Stage, Step, figure
+from discbayes.charts.traces import CHOSEN, LEFT_OUT, Stage, Step, figure
 
 _MAX_NAME = 40  # characters
 _MAX_SETTING = 60
@@ -162,5 +162,6 @@ _CHARTS: dict[str, Callable[[Stage], Chart | None]] = {  # all others are search
     "rates": _margins_chart,
     "setting": _settings_chart,
     "temperature": _annealing_chart,
+    CHOSEN: lambda stage: None,  # a few numbers, and a table has them
     LEFT_OUT: lambda stage: None,
 }

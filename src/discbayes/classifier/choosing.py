@@ -327,5 +327,6 @@ def _open_folds(
             )
             data, counts = weigh_and_count(plan, data, fold_encoder.classes_)
             structure = learn_structure(plan, data, counts, context)
+            codes = codes_of()
         classes = folds.classes[np.searchsorted(folds.folds, fold) :][: held_out.size]
-        yield _Fold(plan, data, counts, structure, codes_of(), classes, weight, context)
+        yield _Fold(plan, data, counts, structure, codes, classes, weight, context)

@@ -167,9 +167,9 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
     history_ : list of dict
         The trace of the search. Where something was chosen by held-out rows, the first step has the
         ``chosen`` settings and the mean ``log_loss`` of what was compared. If edges were left out
-        because of the size of their tables, the first step lists them: ``left_out`` is their
-        number, ``edges`` the first hundred, and ``reason`` the text of the warning. The ``seconds``
-        of the steps are not saved.
+        because of the size of their tables, the first step of the search lists them: ``left_out``
+        is their number, ``edges`` the first hundred, and ``reason`` the text of the warning. The
+        ``seconds`` of the steps are not saved.
     sufficient_statistics_ : SufficientStatistics or None
         The counts that ``partial_fit`` and ``merge`` go on from, where the learners need nothing
         else.

@@ -11,7 +11,7 @@ import numpy as np
 
 from discbayes._text import count_of, shortened
 from discbayes.charts.chart import Chart, Line
-from discbayes.charts.traces import LEFT_OUT, OTHER, Stage, Step, figure, stages
+from discbayes.charts.traces import CHOSEN, LEFT_OUT, OTHER, Stage, Step, figure, stages
 from discbayes.charts.training_charts import edge_of, stage_chart, strongest_first
 from discbayes.classifier import BayesNetClassifier
 from discbayes.report.column_table import setting_text
@@ -161,6 +161,21 @@ def _settings(stage: Stage) -> tuple[str, str]:
     return "", table_html(title, ("setting", "held out", ""), rows, kind="steps")
 
 
+def _chosen(stage: Stage) -> tuple[str, str]:
+    """Show what was compared by the log loss of held-out rows, and what was chosen."""
+    tables = []
+    for step in stage.steps:
+        compared = step["compared"] if isinstance(step.get("compared"), dict) else {}
+        chosen = {str(step[CHOSEN]), f"missing={step.get('missing')!r}"}
+        rows = [
+            (name_html(str(name), 120), brief(figure(loss)), "chosen" if name in chosen else "")
+            for name, loss in list(compared.items())[:_MAX_LONG]
+        ]
+        title = f"Choices on held-out rows{_first_of(len(rows), len(compared))}"
+        tables.append(table_html(title, ("choice", "log loss", ""), rows, kind="steps"))
+    return "", "".join(tables)
+
+
 def _lambdas(stage: Stage) -> tuple[str, str]:
     """Show the λ of a margin score, chosen by the accuracy of held-out rows."""
     tables = []
@@ -213,6 +228,7 @@ _VIEWS: dict[str, Callable[[Stage], tuple[str, str]]] = {
     "move": _search,
     "abandoned": _search,
     "edge": _edges,
+    CHOSEN: _chosen,
     LEFT_OUT: _left_out,
     OTHER: _other,
 }
