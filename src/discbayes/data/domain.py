@@ -249,11 +249,13 @@ class Domain:
             return None
         return tuple(variable.states for variable in self.features)
 
-    @cached_property
+    @property
     def coarse(self) -> Domain:
         """The domain whose values are states; this one if no feature has two resolutions."""
-        if self.states is None:
-            return self
+        return self if self.states is None else self._coarse
+
+    @cached_property
+    def _coarse(self) -> Domain:
         return Domain(tuple(variable.coarse for variable in self.features), self.target)
 
     def position(self, name: str) -> int:
@@ -483,9 +485,14 @@ class Encoded(Rows):
 
     # ---- other rows
 
-    @cached_property
+    @property
     def coarse(self) -> Encoded:
         """The rows in states: themselves if no feature has two resolutions."""
+        # a cached property that is the object itself would keep it alive until it is collected
+        return self if self.domain.states is None else self._coarse
+
+    @cached_property
+    def _coarse(self) -> Encoded:
         return in_states(self)
 
     def take(self, rows: np.ndarray) -> Encoded:

@@ -198,9 +198,10 @@ class RowBlocks(Rows):
         memory = inf if self.memory is None else self.memory
         return KeptBlocks(self.engine, self.engine.keep(self._shards, make, memory, n_jobs))
 
-    @cached_property
+    @property
     def coarse(self) -> RowBlocks:
         """The rows in states; a block is recoded each time that it is read."""
+        # not kept: rows that refer to themselves are freed late, and so is what workers have
         return self if self.domain.states is None else self.changed(InStates())
 
     def with_class_weights(self, by_class: np.ndarray) -> RowBlocks:
