@@ -105,7 +105,9 @@ def test_the_same_bits(name, n_shards, source, client, frame, folder, shards, ex
             "dask": dd.from_pandas(frame, npartitions=5),
         }[source]
         clf.fit(rows, "bought")
-    assert (THERE in capfd.readouterr().err) == (source in ("files", "dask"))
+    # rows that are held out, to choose by or to calibrate, are read by this process
+    there = source in ("files", "dask") and name != "default"
+    assert (THERE in capfd.readouterr().err) == there
     assert_same(clf, one)
     assert (
         clf.predict_proba(frame[FEATURES]).tobytes() == one.predict_proba(frame[FEATURES]).tobytes()

@@ -14,6 +14,7 @@ from discbayes.parameters import PARAMETERS
 from discbayes.scores import EDGE_SCORES
 from discbayes.search import STRUCTURES
 from discbayes.search.feature_orders import ORDERS
+from discbayes.search.kdb import ORDERS as KDB_ORDERS
 
 # parameters that follow from counts, and take a fraction of the time of others
 BY_COUNTS = ("ml", "map")
@@ -65,7 +66,7 @@ def structures(draw, names=tuple(STRUCTURES)):
         "k": draw(st.integers(1, 3)),
         "max_parents": draw(st.integers(1, 3)),
         "reverse": draw(st.booleans()),
-        "order": draw(st.sampled_from(ORDERS)),
+        "order": draw(st.sampled_from(KDB_ORDERS if name == "kdb" else ORDERS)),
         "evaluation": draw(st.sampled_from(["resubstitution", "loo", 2])),
         "score": draw(st.sampled_from(scores_of(name))),
     }
