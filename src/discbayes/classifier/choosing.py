@@ -47,6 +47,7 @@ from discbayes.search import KDB, NaiveBayes
 MAX_LOSS = 20.0  # nats: one row must not decide
 # of the fits that are compared: their order is clear by then
 MAX_ITER = 60
+MAX_FINAL_ITER = 500  # of the fit on all rows, which ends before
 TOLERANCE = 1e-5
 MIN_GAIN = 0.5  # standard errors, for more parameters
 MAX_CELLS = 4_000_000  # of all tables, for more than one parent: a fit takes some seconds
@@ -76,7 +77,7 @@ class Choice:
     @property
     def parameters(self) -> LevelWeightedCCBN:
         """The parameter learner."""
-        return LevelWeightedCCBN(cell_penalty=self.cell_penalty)
+        return LevelWeightedCCBN(cell_penalty=self.cell_penalty, max_iter=MAX_FINAL_ITER)
 
 
 FIRST = Choice(1)

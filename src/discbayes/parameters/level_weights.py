@@ -238,7 +238,7 @@ class LevelWeightedCCBN(BaseEstimator):
         and of its parents and each class. None for no free parameters.
     bandwidth : float, default=1.5
         The bandwidth of ``HierarchicalSmoothing``.
-    max_iter : int, default=500
+    max_iter : int, default=150
         The maximum number of iterations.
     tol : float, default=1e-5
         The fit ends when an iteration raises the mean log P(y | x) by less than this, relative to
@@ -261,7 +261,7 @@ class LevelWeightedCCBN(BaseEstimator):
         weight_penalty: float = 10.0,
         cell_penalty: float | None = None,
         bandwidth: float = BANDWIDTH,
-        max_iter: int = 500,
+        max_iter: int = 150,
         tol: float = 1e-5,
     ):
         self.weight_penalty = weight_penalty
