@@ -201,8 +201,12 @@ class RowBlocks(Rows):
     @property
     def coarse(self) -> RowBlocks:
         """The rows in states; a block is recoded each time that it is read."""
-        # not kept: rows that refer to themselves are freed late, and so is what workers have
-        return self if self.domain.states is None else self.changed(InStates())
+        # rows that refer to themselves are freed late, and so is what workers have
+        return self if self.domain.states is None else self._coarse
+
+    @cached_property
+    def _coarse(self) -> RowBlocks:
+        return self.changed(InStates())
 
     def with_class_weights(self, by_class: np.ndarray) -> RowBlocks:
         """Return the rows with each weight multiplied by the weight of its class."""
