@@ -236,10 +236,10 @@ class _Notes(warnings.catch_warnings):
     def __exit__(self, kind: Any, error: Any, trace: Any) -> bool:  # type: ignore[override]
         super().__exit__(kind, error, trace)
         self.failed = isinstance(error, Exception)
-        said = [str(warning.message) for warning in self._caught]
+        messages = [str(warning.message) for warning in self._caught]
         if self.failed:
-            said = [f"{FAILED}{type(error).__name__}: {error}"]
-        self.text = "; ".join(distinct(said))[:LONGEST_NOTE]
+            messages = [f"{FAILED}{type(error).__name__}: {error}"]
+        self.text = "; ".join(distinct(messages))[:LONGEST_NOTE]
         return self.failed
 
 
