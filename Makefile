@@ -160,7 +160,7 @@ papers: $(VENV)/.peers ## repeat the papers' tables and figures (EXPERIMENTS="p1
 	$(BIN)/discbayes reproduce $(EXPERIMENTS) --folder docs/results
 
 peers: $(VENV)/.peers ## the default beside LightGBM, CatBoost, XGBoost, random forests and EBMs, complete and with missing values; days, goes on where it was interrupted
-	$(BIN)/discbayes reproduce scenarios small-tables --folder docs/results
+	$(BIN)/discbayes reproduce scenarios small-tables ablation --folder docs/results
 
 clean: ## remove the environment and what was built
 	rm -rf $(VENV) $(VENV)-* build dist .pytest_cache .mypy_cache .ruff_cache demo docs/_build docs/gallery docs/api/generated

@@ -20,7 +20,7 @@ from discbayes import (
 
 data = load_dataset("wine")
 column = data.X[["flavanoids"]]
-two = TwoResolutionDiscretizer(8).fit(column, data.y)  # as in the default
+two = TwoResolutionDiscretizer(min_states=8).fit(column, data.y)  # as in the default
 cut_points = {
     "by the class (MDLP)": MDLPDiscretizer().fit(column, data.y).cut_points_[0],
     "equal frequency": EqualFrequencyDiscretizer(n_bins=4).fit(column).cut_points_[0],
@@ -47,4 +47,4 @@ plt.show()
 
 noise = np.random.default_rng(0).normal(size=(len(data.y), 1))
 print(MDLPDiscretizer().fit(noise, data.y).cut_points_)
-print(TwoResolutionDiscretizer(8).fit(noise, data.y).coarse_cut_points_[0].round(2))
+print(TwoResolutionDiscretizer(min_states=8).fit(noise, data.y).coarse_cut_points_[0].round(2))

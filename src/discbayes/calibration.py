@@ -24,6 +24,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy.optimize import brentq, minimize_scalar
+from scipy.special import expit, gammaln
 from sklearn.isotonic import IsotonicRegression
 
 from discbayes import inference
@@ -41,6 +42,8 @@ ENOUGH_ROWS = {"temperature": 5_000.0, "pool": 1_000.0, "ensemble": 700.0}
 MIN_SCALE = 0.01
 MAX_SCALE = 10.0
 POOL_EXPONENT = 8  # with an eighth of the values missing, the network has a third of the weight
+UNUSUAL = 0.1  # rows whose missing values have other reasons than those of the training rows
+RARE = 1e-3  # how probable it is, in a usual row, that a value is not known for another reason
 _FARTHEST = 1e9  # stands for infinite log-odds where numbers must be finite
 
 
@@ -221,12 +224,18 @@ class LogPool(Calibration):
     beyond the usual one, and b the logarithms of the class shares::
 
         log P(c | x) = b + w·(log P_network − b) + (1 − w)·τ·(log P_generative − b) + constant,
-        w = (1 − r)⁸,  τ = scale^(1 − r)
+        w = u·(1 − r)⁸,  τ = scale^(1 − r)
 
     So the posterior of a complete row is that of the network, and a row without any value has the
     class shares. The scale is that of generative estimates of complete rows, which are too sure. In
     the end the class shares are mixed in by the share ``doubt``, which keeps a network that was
     learned from few rows from being too sure.
+
+    Where "missing" is a value of some columns, u is the probability that the missing values of the
+    row are usual, as `usual` computes it from the prior probability ``unusual`` that they are not.
+    The network reads them as evidence, and the generative estimates marginalize them. So missing
+    values that are like those of the training rows are evidence, and others are not. Without
+    ``unusual`` they are evidence always: u is 1, and both networks read them.
 
     Parameters
     ----------
@@ -240,6 +249,9 @@ class LogPool(Calibration):
         The share of the class shares in the result.
     usual_missing : float, default=0
         The share of missing values in the rows that the network was learned from.
+    unusual : float, default=0
+        The prior probability that the missing values of a row are not missing for the reasons of
+        the training rows.
 
     Examples
     --------
@@ -254,6 +266,7 @@ class LogPool(Calibration):
     scale: float
     doubt: float = 0.0
     usual_missing: float = 0.0
+    unusual: float = 0.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -261,12 +274,67 @@ class LogPool(Calibration):
             raise ValueError(
                 f"the scale of a pool is from {MIN_SCALE} to {MAX_SCALE}, not {self.scale}"
             )
-        for name in ("doubt", "usual_missing"):
+        for name in ("doubt", "usual_missing", "unusual"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} of a pool is a share, not {getattr(self, name)}")
 
+    @cached_property
+    def reads_missing(self) -> np.ndarray:
+        """Which columns have a value "missing" that is evidence in usual rows only."""
+        features = self.generative.domain.features
+        read = [feature.reads_missing and feature.card > 1 for feature in features]
+        return np.array(read, dtype=bool) & bool(self.unusual)
+
+    @cached_property
+    def observed(self) -> BayesNet:
+        """The generative estimates of values that are there: without the values "missing"."""
+        tables = self.generative.parameters
+        if not self.reads_missing.any():
+            return self.generative
+        log_theta = tables.log_theta.copy()
+        for i in np.flatnonzero(self.reads_missing).tolist():
+            table = tables.layout.table(log_theta, i)
+            there = table[..., :-1, :]
+            total = np.logaddexp.reduce(there, axis=-2, keepdims=True)
+            # where a value is never there, all are equally probable
+            equal = -np.log(there.shape[-2])
+            with np.errstate(invalid="ignore"):
+                table[..., :-1, :] = np.where(total > -np.inf, there - total, equal)
+            table[..., -1, :] = -np.inf
+        return replace(self.generative, parameters=replace(tables, log_theta=log_theta))
+
+    def hidden(self, codes: np.ndarray) -> np.ndarray:
+        """Return rows as the generative estimates read them: what is missing is not known.
+
+        Parameters
+        ----------
+        codes : ndarray of shape (n_features, n_samples)
+            The rows as codes.
+
+        Returns
+        -------
+        ndarray of shape (n_features, n_samples)
+            The codes; the rows themselves if missing values are no evidence, or always are.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> clf = BayesNetClassifier("auto", "auto").fit(iris.X, iris.y)
+        >>> codes = clf.encode(iris.X)
+        >>> clf.calibration_.hidden(codes) is codes
+        True
+        """
+        if not self.reads_missing.any():
+            return codes
+        cards = self.generative.domain.cards[:, None]
+        missing = self.reads_missing[:, None] & (codes == cards - 1)
+        return np.where(missing, cards, codes).astype(codes.dtype)
+
     def share_missing(self, codes: np.ndarray) -> np.ndarray:
         """Return the share of missing values of each row, among columns of several values.
+
+        A value "missing" that is read is not one of them.
 
         Parameters
         ----------
@@ -286,22 +354,75 @@ class LogPool(Calibration):
         >>> clf.calibration_.share_missing(clf.encode(iris.X[:1].where(iris.X[:1] > 3)))
         array([0.5])
         """
-        cards = self.generative.domain.cards
-        used = cards > 1
-        return np.asarray((codes[used] >= cards[used, None]).sum(axis=0) / max(1, used.sum()))
+        return self._n_unknown(codes) / max(1, np.count_nonzero(self._used))
+
+    def usual(self, codes: np.ndarray) -> np.ndarray:
+        """Return the probability that the missing values of each row are usual.
+
+        By Bayes' rule, with ``unusual`` as the prior probability of the contrary. Usual missing
+        values come from the joint distribution of the generative estimates, which has a probability
+        of "missing", and each other value that is not known has the probability 0.001. If they are
+        unusual, the number of missing values is any from 0 to d, and so many columns of the d are
+        equally probable.
+
+        Parameters
+        ----------
+        codes : ndarray of shape (n_features, n_samples)
+            The rows as codes.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The probabilities; 1 where no missing value is read.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> clf = BayesNetClassifier("auto", "auto").fit(iris.X, iris.y)
+        >>> clf.calibration_.usual(clf.encode(iris.X[:2]))
+        array([1., 1.])
+        """
+        found = np.ones(codes.shape[1])
+        hidden = self.hidden(codes)
+        rows = np.flatnonzero(self._n_unknown(hidden) > self._n_unknown(codes))
+        if not rows.size:
+            return found
+        codes = codes[:, rows]
+        hidden = hidden[:, rows]
+        n_missing = self._n_unknown(hidden)
+        n_columns = int(np.count_nonzero(self._used))
+        log_patterns = log_choose(n_columns, n_missing) + np.log(n_columns + 1)
+        usual = log_marginal(self.generative.log_joint_of(codes))
+        usual += self._n_unknown(codes) * np.log(RARE)
+        unusual = log_marginal(self.observed.log_joint_of(hidden)) - log_patterns
+        with np.errstate(divide="ignore", invalid="ignore"):
+            odds = usual - unusual + np.log1p(-self.unusual) - np.log(self.unusual)
+        found[rows] = np.where(np.isnan(odds), 1.0, expit(odds))  # NaN in impossible rows
+        return found
+
+    @property
+    def _used(self) -> np.ndarray:
+        return self.generative.domain.cards > 1
+
+    def _n_unknown(self, codes: np.ndarray) -> np.ndarray:
+        """Return how many values of each row are not known, among columns of several values."""
+        used = self._used
+        cards = self.generative.domain.cards[used, None]
+        return np.asarray((codes[used] >= cards).sum(axis=0))
 
     def pooled(
-        self, log_joint: np.ndarray, generative: np.ndarray, share: np.ndarray
+        self, log_joint: np.ndarray, generative: np.ndarray, weights: np.ndarray
     ) -> np.ndarray:
-        """Return the pool of the log-joints of rows with these shares of missing values.
+        """Return the pool of the log-joints of rows with these weights.
 
         Parameters
         ----------
         log_joint, generative : ndarray of shape (n_samples, n_classes)
             The log-joint under the network, and under the generative estimates, which is not read
-            in complete rows.
-        share : ndarray of shape (n_samples,)
-            The shares of missing values.
+            where it has no weight.
+        weights : ndarray of shape (2, n_samples)
+            The weights of both networks in each row.
 
         Returns
         -------
@@ -314,10 +435,10 @@ class LogPool(Calibration):
         >>> iris = load_dataset("iris")
         >>> pool = BayesNetClassifier("auto", "auto").fit(iris.X, iris.y).calibration_
         >>> log_joint = np.log([[0.2, 0.3, 0.5]])
-        >>> np.exp(pool.pooled(log_joint, log_joint, np.zeros(1)))
+        >>> np.exp(pool.pooled(log_joint, log_joint, np.array([[1.0], [0.0]])))
         array([[0.2, 0.3, 0.5]])
         """
-        own, of_generative = (weight[:, None] for weight in self.weights(share))
+        own, of_generative = weights[:, :, None]
         with np.errstate(divide="ignore"):
             shares = np.log(self.class_shares)
         kept = np.isfinite(shares)
@@ -329,17 +450,52 @@ class LogPool(Calibration):
         )
         return found
 
-    def weights(self, share: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def weights_of(self, codes: np.ndarray) -> np.ndarray:
+        """Return the weights of both networks in each row.
+
+        Parameters
+        ----------
+        codes : ndarray of shape (n_features, n_samples)
+            The rows as codes.
+
+        Returns
+        -------
+        ndarray of shape (2, n_samples)
+            The factors w and (1 − w)·τ on the log odds.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> clf = BayesNetClassifier("auto", "auto").fit(iris.X, iris.y)
+        >>> clf.calibration_.weights_of(clf.encode(iris.X[:1]))
+        array([[1.], [0.]])
+        """
+        share = self.share_missing(codes)
+        if not self.reads_missing.any():
+            return self.weights(share)
+        return self.weights(share, self.share_missing(self.hidden(codes)), self.usual(codes))
+
+    def weights(
+        self,
+        share: np.ndarray,
+        hidden: np.ndarray | None = None,
+        usual: np.ndarray | float = 1.0,
+    ) -> np.ndarray:
         """Return the weights of both networks in rows with these shares of missing values.
 
         Parameters
         ----------
         share : ndarray of shape (n_samples,)
             The shares of missing values.
+        hidden : ndarray of shape (n_samples,), optional
+            The shares of values that the generative estimates marginalize; by default the same.
+        usual : ndarray of shape (n_samples,), default=1
+            How probable it is that missing values which are read are usual.
 
         Returns
         -------
-        own, generative : ndarray of shape (n_samples,)
+        ndarray of shape (2, n_samples)
             The factors w and (1 − w)·τ on the log odds.
 
         Examples
@@ -348,11 +504,13 @@ class LogPool(Calibration):
         >>> iris = load_dataset("iris")
         >>> pool = BayesNetClassifier("auto", "auto").fit(iris.X, iris.y).calibration_
         >>> pool.weights(np.array([0.0, 1.0]))
-        (array([1., 0.]), array([0., 1.]))
+        array([[1., 0.],
+               [0., 1.]])
         """
         beyond = np.maximum(share - self.usual_missing, 0.0) / max(1 - self.usual_missing, 1e-9)
-        own = (1 - np.minimum(beyond, 1.0)) ** POOL_EXPONENT
-        return own, (1 - own) * self.scale ** (1 - share)
+        own = usual * (1 - np.minimum(beyond, 1.0)) ** POOL_EXPONENT
+        scale = self.scale ** (1 - (share if hidden is None else hidden))
+        return np.array([own, (1 - own) * scale])
 
     def _log_posterior(self, log_joint: np.ndarray) -> np.ndarray:
         posterior = normalized(log_joint)
@@ -365,8 +523,17 @@ class LogPool(Calibration):
         return normalized(mixed)  # the shares sum to one but for rounding
 
     def __repr__(self) -> str:
-        numbers = ("scale", "doubt", "usual_missing")
+        numbers = ["scale", "doubt", "usual_missing", *["unusual"] * bool(self.unusual)]
         return f"LogPool({', '.join(f'{name}={getattr(self, name):.3g}' for name in numbers)})"
+
+
+def log_choose(n: int, k: np.ndarray) -> np.ndarray:
+    """Return the logarithm of the number of sets of k among n.
+
+    >>> np.exp(log_choose(4, np.array([0, 2]))).round(6)
+    array([1., 6.])
+    """
+    return np.asarray(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))
 
 
 def _weighted(weight: np.ndarray, scores: np.ndarray) -> np.ndarray:
@@ -638,38 +805,46 @@ class CalibratedPosterior:
                 " none in calibration: give class_prior at fit, or fit with calibrate=None"
             )
 
-    def log_joint(self, codes: np.ndarray, share: np.ndarray | None = None) -> np.ndarray:
+    def log_joint(self, codes: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
         """Return the log-joint behind the posterior; calibrated, it has the prior of the fit.
 
-        That of a log pool is the pool, for rows with these shares of missing values; by default
-        they have the shares that are missing.
+        That of a log pool is the pool, with these weights of its networks; by default those of the
+        rows.
         """
         log_joint = self._scored_network.log_joint_of(codes)
         pool = self.pool
         if pool is None:
             return log_joint
-        if share is None:
-            share = pool.share_missing(codes)
+        if weights is None:
+            weights = pool.weights_of(codes)
         generative = np.zeros_like(log_joint)
-        rows = np.flatnonzero(share)
+        rows = np.flatnonzero(weights[1])
         if rows.size:
-            chosen = codes if rows.size == share.size else np.take(codes, rows, axis=1)
-            generative[rows] = self.networks[1].log_joint_of(chosen)
-        return pool.pooled(log_joint, generative, share)
-
-    @property
-    def pool(self) -> LogPool | None:
-        """The calibration, if it is a log pool."""
-        return self.calibration if isinstance(self.calibration, LogPool) else None
+            chosen = codes if rows.size == len(generative) else np.take(codes, rows, axis=1)
+            generative[rows] = pool.observed.log_joint_of(pool.hidden(chosen))
+        return pool.pooled(log_joint, generative, weights)
 
     @cached_property
-    def networks(self) -> tuple[BayesNet, ...]:
-        """The network, and the generative one of a log pool with the limits of the first."""
-        network = self._scored_network
-        if self.pool is None:
-            return (network,)
+    def pool(self) -> LogPool | None:
+        """The calibration, if it is a log pool, with the limits of the network."""
+        if not isinstance(self.calibration, LogPool):
+            return None
+        pool, network = self.calibration, self.network
         limits = {name: getattr(network, name) for name in ("max_cells", "beyond_max_cells")}
-        return network, replace(self.pool.generative, **limits)
+        # the same pool where it has them already: it keeps what it has computed
+        if all(getattr(pool.generative, name) == limit for name, limit in limits.items()):
+            return pool
+        return replace(pool, generative=replace(pool.generative, **limits))
+
+    @property
+    def networks(self) -> tuple[BayesNet, ...]:
+        """The network, and in a log pool the generative one of observed values."""
+        network = self._scored_network
+        return (network,) if self.pool is None else (network, self.pool.observed)
+
+    def readings(self, codes: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Return rows of codes as each of ``networks`` reads them."""
+        return (codes,) if self.pool is None else (codes, self.pool.hidden(codes))
 
     def posterior(self, codes: np.ndarray) -> np.ndarray:
         """Return P(c | x observed); a row that is impossible in every class gets the prior."""
@@ -679,9 +854,9 @@ class CalibratedPosterior:
             return inference.posterior(log_joint, network.prior, network.n_jobs)
         return np.exp(self.log_posterior_of(log_joint))
 
-    def log_posterior(self, codes: np.ndarray, share: np.ndarray | None = None) -> np.ndarray:
-        """Return log P(c | x observed), exact also where P underflows; ``share`` as above."""
-        return self.log_posterior_of(self.log_joint(codes, share))
+    def log_posterior(self, codes: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
+        """Return log P(c | x observed), exact also where P underflows; ``weights`` as above."""
+        return self.log_posterior_of(self.log_joint(codes, weights))
 
     def log_posterior_of(self, log_joint: np.ndarray) -> np.ndarray:
         """Return log P(c | x observed) of rows whose log-joint is known."""
@@ -697,10 +872,11 @@ class CalibratedPosterior:
         of its weight in the row. In a class that is impossible, or in which every value is,
         all are equally probable.
         """
-        found = [network.missing_posteriors_of(codes) for network in self.networks]
+        pairs = zip(self.networks, self.readings(codes), strict=True)
+        found = [network.missing_posteriors_of(read) for network, read in pairs]
         if self.pool is None:
             return found[0]
-        weights = self.pool.weights(self.pool.share_missing(codes))
+        weights = self.pool.weights_of(codes)
         possible = self.log_joint(codes)[0] > -np.inf
         pooled = {}
         for i in found[0]:

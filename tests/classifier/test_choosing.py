@@ -54,15 +54,15 @@ def test_the_network_is_that_of_the_chosen_learners(wine, fitted, monkeypatch):
     structure = KDB(best.max_parents, score="loo", selective=True) if best.max_parents else "nb"
     same = BayesNetClassifier(
         structure,
-        LevelWeightedCCBN(cell_penalty=best.cell_penalty),
-        discretizer=TwoResolutionDiscretizer(8),
+        LevelWeightedCCBN(best.weight_penalty, best.cell_penalty),
+        discretizer=TwoResolutionDiscretizer("mdlp", min_states=8),
     ).fit(wine.X, wine.y)
     for one in (clf, fitted):
         assert one.structure_ == same.structure_
         assert np.array_equal(one.network_.parameters.log_theta, same.network_.parameters.log_theta)
     tables = HierarchicalSmoothing()
     generative = BayesNetClassifier(
-        same.structure_, tables, discretizer=TwoResolutionDiscretizer(8)
+        same.structure_, tables, discretizer=TwoResolutionDiscretizer("mdlp", min_states=8)
     ).fit(wine.X, wine.y)
     assert np.array_equal(
         clf.calibration_.generative.parameters.log_theta,
@@ -104,26 +104,26 @@ def test_contributions_add_up_under_the_weights_of_the_row(wine, fitted):
     codes = fitted.encode(X)
     cards = fitted.network_.domain.cards
     pool = fitted.calibration_
-    share = pool.share_missing(codes)
+    weights = pool.weights_of(codes)
     for row in range(len(X)):
         total = found.base_of(row) + np.nansum(found.contributions[row], axis=0)
         assert total == pytest.approx(found.log_odds[row], abs=1e-9)
         hidden = codes[:, [row]].copy()
         for feature in reversed([i for i in found.order if found.known[row, i]]):
-            after = odds_of(fitted, hidden, share[[row]])
+            after = odds_of(fitted, hidden, weights[:, [row]])
             hidden[feature] = cards[feature]
-            before = odds_of(fitted, hidden, share[[row]])
+            before = odds_of(fitted, hidden, weights[:, [row]])
             assert found.contributions[row, feature] == pytest.approx(after - before, abs=1e-9)
         assert found.base_of(row) == pytest.approx(before, abs=1e-9)
     same = fitted.explain(wine.X[:3])
     assert same.base.shape == (3,)
 
 
-def odds_of(clf, codes, share):
-    """The log odds of each class, both networks pooled by a given share of missing values."""
+def odds_of(clf, codes, weights):
+    """The log odds of each class, both networks pooled with given weights."""
     pool = clf.calibration_
     both = (clf.network_.log_joint_of(codes), pool.generative.log_joint_of(codes))
-    log_posterior = pool.log_posterior(pool.pooled(*both, share))[0]
+    log_posterior = pool.log_posterior(pool.pooled(*both, weights))[0]
     rest = [logsumexp(np.delete(log_posterior, c)) for c in range(log_posterior.size)]
     return log_posterior - rest
 
@@ -211,7 +211,7 @@ def test_missing_values_that_are_usual_leave_the_network_its_weight(wine):
     shares = np.log(pool.class_shares)
     w, tau = ((1 - r) ** 8)[:, None], (pool.scale ** (1 - share))[:, None]
     expected = shares + w * (own - shares) + (1 - w) * tau * (generative - shares)
-    assert pool.pooled(own, generative, share) == pytest.approx(expected, abs=1e-12)
+    assert pool.pooled(own, generative, pool.weights(share)) == pytest.approx(expected, abs=1e-12)
 
 
 def test_doubt_is_the_best_share_of_the_class_shares():

@@ -598,7 +598,7 @@ def test_dense_structures_name_the_columns_or_draw(mixed):
     [
         (
             {"structure": "tann"},
-            "structure='tann' is not known; it is one of 'nb', 'tan', 'tan-fcll'",
+            "structure='tann' is not known; it is one of 'auto', 'nb', 'tan', 'tan-fcll'",
         ),
         ({"parameters": "mapp"}, "parameters='mapp' is not known"),
         ({"structure": 3}, "neither a name"),
@@ -613,8 +613,8 @@ def test_dense_structures_name_the_columns_or_draw(mixed):
         ({"max_cells": 0}, "max_cells=0"),
         ({"beyond_max_cells": 2.5}, "beyond_max_cells=2.5"),
         ({"beyond_max_cells": "guess"}, 'beyond_max_cells=\'guess\' must be "estimate", "raise"'),
-        ({"discretizer": "chimerge"}, "discretizer"),
-        ({"missing": "impute"}, "missing must be one of"),
+        ({"discretizer": "chimerge"}, "one of 'auto', 'mdlp', .* None or a transformer"),
+        ({"missing": "impute"}, "missing='impute' is not known; it is one of 'auto', 'available'"),
         ({"unknown": "new"}, "unknown must be one of"),
         ({"categorical": ["colour"]}, "colour"),
         ({"structure": [("age", "colour")]}, "colour"),

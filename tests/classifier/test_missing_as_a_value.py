@@ -12,7 +12,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from discbayes import BayesNetClassifier, load, read_bif
+from discbayes import BayesNetClassifier, BayesNetEnsemble, load, read_bif
 from discbayes.data import FrameEncoder, Variable
 from discbayes.data.growing_domain import difference
 from discbayes.io.document import checksum
@@ -224,3 +224,131 @@ def test_the_variable_knows():
         "a", "categorical", ("u",), missing_value=True, marginalized=True
     ).reads_missing
     assert not Variable("a", "categorical", ("u",)).reads_missing
+
+
+# ---- usual and unusual missing values
+
+
+def records(n, seed, missing=True):
+    """Six columns that tell the class a bit; three are missing together in half of class 1, and
+    now and then in class 0, or none is.
+    """
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, n)
+    X = np.where(rng.random((n, 6)) < 0.7, y[:, None], 1 - y[:, None]).astype(float)
+    X[:, :3][missing & (rng.random(n) < np.where(y == 1, 0.5, 0.05))] = np.nan
+    return pd.DataFrame(X, columns=list("abcdef")), y
+
+
+def log_loss(clf, X, y):
+    return -clf.predict_log_proba(X)[np.arange(len(y)), y].mean()
+
+
+@pytest.fixture(scope="module")
+def chosen():
+    X, y = records(800, 0)
+    fits = {name: BayesNetClassifier(missing=name).fit(X, y) for name in ("value", "available")}
+    return BayesNetClassifier().fit(X, y), fits
+
+
+def test_usual_missing_values_are_evidence(chosen):
+    clf, fits = chosen
+    assert clf.history_[0]["missing"] == "value"
+    assert clf.calibration_.unusual > fits["value"].calibration_.unusual == 0
+    X, y = records(1000, 1)
+    usual = clf.calibration_.usual(clf.encode(X))
+    assert (usual[X["a"].notna()] == 1).all()
+    assert usual.min() > 0.9
+    np.testing.assert_allclose(clf.predict_proba(X), fits["value"].predict_proba(X), atol=0.03)
+    assert log_loss(clf, X, y) < log_loss(fits["available"], X, y) - 0.05
+
+
+@pytest.mark.parametrize("share", [0.3, 0.5])
+def test_unusual_missing_values_are_marginalized(chosen, share):
+    clf, fits = chosen
+    X, y = records(4000, 2, missing=False)
+    X = X.mask(np.random.default_rng(3).random(X.shape) < share)
+    losses = {name: log_loss(one, X, y) for name, one in fits.items()}
+    assert log_loss(clf, X, y) < losses["available"] + 0.02 < losses["value"] - 0.1
+
+
+def test_missing_values_are_usual_together_and_with_the_columns_of_the_training_rows(chosen):
+    clf, _ = chosen
+    full = records(100, 6, missing=False)[0]
+
+    def usual(*names):
+        X = full.assign(**dict.fromkeys(names, np.nan))
+        return clf.calibration_.usual(clf.encode(X))
+
+    assert (usual() == 1).all()
+    assert (usual("e") == 1).all()  # no missing value is read
+    assert usual("a", "b", "c").min() > 0.9
+    assert (usual("a") < usual("a", "b", "c") - 0.1).all()  # alone it never was
+    assert usual("a", "e").max() < 0.05  # nor was the other one ever
+
+
+def test_how_usual_missing_values_are_by_counting(chosen):
+    """By Bayes' rule, from the sum over all values of the columns that are not known."""
+    clf, _ = chosen
+    pool = clf.calibration_
+    network = pool.generative
+    codes = clf.encode(pd.DataFrame([[np.nan] * 3 + [1.0, 0.0, np.nan]], columns=list("abcdef")))
+    assert codes[:, 0].tolist() == [2, 2, 2, 1, 0, 2]  # the last one has no value "missing"
+    known = np.exp([network.log_joint_of(with_last(codes, v))[0] for v in range(2)]).sum()
+    there = np.array(list(np.ndindex(2, 2, 2, 2))).T
+    filled = np.tile(codes, 16)
+    filled[[0, 1, 2, 5]] = there
+    # each value that is there, given that it is: its table divided by what is left of it
+    joint = np.exp(pool.observed.log_joint_of(filled)).sum()
+    patterns = 7 * 15  # zero to six missing values, four of six columns
+    odds = 0.9 * 0.001 * known / (0.1 * joint / patterns)
+    assert pool.usual(codes)[0] == pytest.approx(odds / (1 + odds), rel=1e-9)
+    shares = np.exp(pool.observed.parameters.log_table(0)).sum(axis=-2)
+    np.testing.assert_allclose(shares, 1.0)
+
+
+def with_last(codes, value):
+    found = codes.copy()
+    found[-1] = value
+    return found
+
+
+def test_files_tell_whether_unusual_missing_values_are_marginalized(chosen, tmp_path):
+    clf, fits = chosen
+    X = records(200, 4)[0].mask(np.random.default_rng(5).random((200, 6)) < 0.3)
+    path = tmp_path / "model.json"
+    clf.save(path)
+    np.testing.assert_array_equal(load(path).predict_proba(X), clf.predict_proba(X))
+    document = json.loads(path.read_text())
+    assert document["model"]["calibration"].pop("unusual") == clf.calibration_.unusual
+    document["sha256"] = checksum(document)
+    path.write_text(json.dumps(document))  # as it was before there was the field
+    np.testing.assert_allclose(
+        load(path).calibration_.weights_of(clf.encode(X))[0],
+        fits["value"].calibration_.weights_of(clf.encode(X))[0],
+    )
+
+
+def test_members_of_an_ensemble_tell_them_apart_too():
+    X, y = records(500, 0)
+    clf = BayesNetEnsemble(2, random_state=0).fit(X, y)
+    assert all(member.calibration_.unusual > 0 for member in clf.members_)
+    asked = BayesNetEnsemble(2, missing="value", random_state=0).fit(X, y)
+    assert not any(member.calibration_.unusual for member in asked.members_)
+    alone = pd.DataFrame([[np.nan, 1, 1, 1, 1, 1]], columns=list("abcdef"), dtype=float)
+    found = clf.explain(alone)
+    total = found.base_of(0) + np.nansum(found.contributions[0], axis=0)
+    np.testing.assert_allclose(total, found.log_odds[0], atol=1e-9)
+
+
+def test_the_report_says_so(chosen, tmp_path):
+    clf, fits = chosen
+    texts = []
+    for one in (clf, fits["value"]):
+        one.report(tmp_path / "report.html")
+        texts.append((tmp_path / "report.html").read_text(encoding="utf-8"))
+    words = "evidence in rows whose missing values are like those of the training rows"
+    assert words in texts[0]
+    assert words not in texts[1]
+    assert "how usual they are" in texts[0]
+    assert "how usual they are" not in texts[1]

@@ -56,6 +56,8 @@ def folder(tmp_path_factory):
         "outcome",
         "--categorical",
         "grade",
+        "--missing",
+        "available",
         "--quiet",
         "-o",
         folder / "rows.json",
@@ -517,13 +519,13 @@ def test_iris_is_asked_for_petals(run, folder):
 def test_the_default_asks_for_fine_intervals(run, tmp_path):
     path = tmp_path / "iris.json"
     assert run("fit", "iris", "--quiet", "-o", path)[0] == 0
-    code, out, err = run("ask", path, typed="4.9\n1.6\n")
+    code, out, err = run("ask", path, typed="1.6\n4.9\n")
     assert code == 0
     assert err.startswith(f"{INVITATION}class: setosa 33.3%, versicolor 33.3%, virginica 33.3%\n")
     clf = load(path)
     answers = {
-        "petal length (cm)": (4.9, "[4.85, 4.95)"),
         "petal width (cm)": (1.6, "[1.55, 1.65)"),
+        "petal length (cm)": (4.9, "[4.85, 4.95)"),
     }
     known = {}
     for number, (name, (value, interval)) in enumerate(answers.items(), 1):

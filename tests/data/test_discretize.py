@@ -322,6 +322,22 @@ def test_a_column_without_an_informative_cut_point_keeps_two_states():
     assert both(np.where(x > 2, x, 0.0), y, n_fine=4)[1] != []
 
 
+def test_the_heaviest_coarse_intervals_are_halved():
+    x = np.repeat([1.0, 2.0, 3.0, 4.0, 5.0, 9.0], [10, 2, 3, 40, 5, 4])
+    y = (x > 4.5).astype(int)  # MDLP's cut point is 4.5: intervals of 55 and 9 rows
+    states = {2: [4.5], 3: [3.5, 4.5], 4: [1.5, 3.5, 4.5], 5: [1.5, 3.5, 4.5, 7.0]}
+    for n_states, cuts in states.items():
+        assert both(x, y, min_states=n_states)[1] == cuts
+    # a value that cannot be divided is not in the way of those that can
+    assert both(x, y, min_states=9)[1] == [1.5, 2.5, 3.5, 4.5, 7.0]
+
+
+@pytest.mark.parametrize(("n_rows", "n_fine"), [(5_000, 32), (25_000, 50), (70_000, 64)])
+def test_more_rows_have_more_fine_intervals(n_rows, n_fine):
+    x = np.random.default_rng(11).normal(size=n_rows)
+    assert len(both(x, coarse=EqualFrequencyDiscretizer(1))[0]) in (n_fine - 1, n_fine)
+
+
 def test_two_resolutions_with_weights_and_missing_values():
     rng = np.random.default_rng(10)
     y, w = rng.integers(0, 2, 300), rng.integers(0, 4, 300)

@@ -100,13 +100,14 @@ def test_contributions_equal_enumeration_on_every_pattern_of_gaps(kind, normaliz
         np.testing.assert_allclose(total(found), found.log_odds, rtol=0, atol=1e-10)
 
 
+@pytest.mark.parametrize("missing_value", [(), (0, 1, 3)])
 @pytest.mark.parametrize("zeros", [False, True])
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("kind", KINDS)
-def test_contributions_of_a_pool_equal_enumeration(kind, seed, zeros):
+def test_contributions_of_a_pool_equal_enumeration(kind, seed, zeros, missing_value):
     """The features of a row become known under the weights of the whole row."""
     tables, codes = make(seed, kind, zeros=zeros)
-    network = named(tables)
+    network = named(tables, missing_value)
     pool = random_pool(np.random.default_rng(seed), network, zeros)
     beliefs = CalibratedPosterior(network, np.arange(tables.n_classes), pool)
     found = explain(beliefs, codes)

@@ -17,6 +17,7 @@ from believing import (
     KINDS,
     believing,
     enumerated_pool,
+    hidden_row,
     named,
     pooled_weights,
     random_pool,
@@ -61,7 +62,8 @@ def pooled_joints(beliefs, wholes, posterior, row):
     """
     networks = [network.parameters for network in beliefs.networks]
     ones = np.ones(posterior.size)
-    parts = [brute_joints(net, w, ones, row) for net, w in zip(networks, wholes, strict=True)]
+    rows = (row, hidden_row(beliefs.calibration, row))
+    parts = [brute_joints(*one) for one in zip(networks, wholes, [ones] * 2, rows, strict=True)]
     own, generative = pooled_weights(beliefs.calibration, row)
     found = {}
     for i in parts[0]:
@@ -93,8 +95,9 @@ def by_name(info, values):
 def test_gains_and_savings_equal_enumeration(kind, options, seed):
     tables, rng = random_tables(seed, kind, **options)
     whole = oracle.full_joint(tables)
-    for calibration in CALIBRATIONS:
-        beliefs = believing(tables, calibration, rng=rng)
+    cases = [*((calibration, ()) for calibration in CALIBRATIONS), ("pool", (0, 1, 3))]
+    for calibration, missing_value in cases:
+        beliefs = believing(tables, calibration, rng=rng, missing_value=missing_value)
         costs = rng.gamma(1.0, size=(tables.n_classes, tables.n_classes))
         np.fill_diagonal(costs, 0.0)
         prices = {"a": 0.01, "c": 0.3}

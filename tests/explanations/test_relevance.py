@@ -63,7 +63,7 @@ def test_under_a_pool_hidden_columns_leave_the_weights_of_both_networks(noisy):
     hidden = codes.copy()
     places = [clf.network_.domain.position(name) for name in found.columns]
     hidden[places] = clf.network_.domain.cards[places, None]
-    after = beliefs.log_posterior(hidden, beliefs.pool.share_missing(codes))
+    after = beliefs.log_posterior(hidden, beliefs.pool.weights_of(codes))
     decisions = clf.classes_[after.argmax(axis=1)]
     assert found.changed == pytest.approx((decisions != clf.predict(X)).mean())
     assert found.accuracy[1] == pytest.approx((decisions == y).mean())

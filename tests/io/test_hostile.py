@@ -337,6 +337,8 @@ POOLS = {
     "no scale": ("scale", ..., "calibration has wrong fields: missing 'scale'"),
     "doubt": ("doubt", -0.1, "doubt of a pool is a share, not -0.1"),
     "usual_missing": ("usual_missing", 1.5, "usual_missing of a pool is a share, not 1.5"),
+    "unusual": ("unusual", 1.5, "unusual of a pool is a share, not 1.5"),
+    "unusual that is no number": ("unusual", "0.1", "unusual"),
     "text": ("doubt", "0.1", "doubt"),
     "no tables": ("tables", {}, "calibration: tables has wrong fields: missing 'log_prior'"),
 }

@@ -270,7 +270,7 @@ class TestSmallTables:
 
 
 def test_every_contender_can_be_found_by_a_page():
-    for name in ("scenarios", "small-tables"):
+    for name in ("scenarios", "small-tables", "ablation"):
         assert find(name).name == name
         assert find(name).protocol
     assert set(small_tables.METHODS) <= set(CONTENDERS)

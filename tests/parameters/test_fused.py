@@ -5,6 +5,7 @@ even curvature.
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from discbayes.kernels._compile import kernel
 from discbayes.kernels.exponential import exp_in_place
 from discbayes.kernels.likelihood_entries import ROWS, add_likelihood
 from discbayes.kernels.objective_rows import likelihood_total
+from discbayes.kernels.states import map_to_cells
 from discbayes.network import Layout, Structure
 from discbayes.objectives import ConditionalLikelihood, Margin
 from discbayes.optim import lbfgs
@@ -73,6 +75,53 @@ def test_entries_forth_and_back(n_classes):
     entries.hand_back(listed, starts, 5, out, total, sums)
     np.testing.assert_allclose(total, out[:, :n_classes].sum(axis=0), rtol=1e-12)
     np.testing.assert_allclose(sums, 1 + (inside[5:].T @ out).ravel(), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("width", [2, 4])
+def test_numbers_of_some_classes_of_some_cells(width):
+    """Differences from the usual cells by loops over a whole table; the gradient is adjoint."""
+    rng = np.random.default_rng(width)
+    bounds, usual = np.array([0, 3, 5, 9]), np.array([1, 4, 5])
+    listed = [np.flatnonzero(rng.random((b - a) * width) < 0.6) + a * width
+              for a, b in pairwise(bounds)]  # fmt: skip
+    places = np.concatenate(listed)
+    start = np.cumsum([0, *map(len, listed)])
+    source = rng.permutation(places.size)
+    own = rng.normal(size=places.size)
+    whole = np.zeros(bounds[-1] * width)
+    whole[places] = own[source]
+    whole = whole.reshape(-1, width)
+    expected = np.concatenate([whole[a:b] - whole[u] for (a, b), u in zip(
+        pairwise(bounds), usual, strict=True)]).ravel()  # fmt: skip
+    lists = (start, places, places % width, source, usual, width)
+    base, out = np.zeros(width), np.zeros(whole.size)
+    entries.own_differences(own, *lists, base, out)
+    np.testing.assert_allclose(base, whole[usual].sum(axis=0))
+    np.testing.assert_allclose(out[places], expected[places])
+
+    total, sums, gradient = rng.normal(size=width), np.zeros(whole.size), np.zeros(own.size)
+    sums[places] = rng.normal(size=places.size)
+    entries.complete_own(sums, total, *lists, gradient)
+    np.testing.assert_allclose(gradient @ own, total @ base + sums @ out)
+
+
+def test_cells_of_rows():
+    """The position of each cell, by the definition of its number."""
+    rng = np.random.default_rng(0)
+    cards, n_rows = np.array([2, 3, 2]), 20
+    codes = np.array([rng.integers(0, n, n_rows) for n in cards], np.uint8)
+    parents, strides = [(), (0,), (0, 1)], [(), (3,), (6, 2)]
+    sizes = [2, 6, 12]
+    start = np.cumsum([0, *sizes])[:-1]
+    position = rng.permutation(sum(sizes))
+    out = np.empty(codes.shape, np.uint32)
+    map_to_cells(codes, codes, np.array([0, 0, 1, 3]), np.array([0, 0, 1]), np.array([3, 6, 2]),
+                 start, position, out)  # fmt: skip
+    for i, m in np.ndindex(out.shape):
+        cell = int(codes[i, m]) + sum(
+            int(codes[p, m]) * k for p, k in zip(parents[i], strides[i], strict=True)
+        )
+        assert out[i, m] == position[start[i] + cell]
 
 
 @pytest.mark.parametrize("weighted", [False, True])

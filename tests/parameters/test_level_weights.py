@@ -118,6 +118,8 @@ def test_a_row_that_is_left_out_reads_the_counts_of_the_others():
     levels = learner.levels(data, count(data), structure)
     parameterization = LevelWeights(levels)
     numbers = parameterization.numbers(parameterization.start())
+    cells = levels.own_cells(False).cells
+    own = numbers.cells[levels.layout.size :][: cells.size]
     spread = spreads(learner, data)
     states = data.domain.states
     for m in range(0, 40, 7):
@@ -127,9 +129,9 @@ def test_a_row_that_is_left_out_reads_the_counts_of_the_others():
             context = tuple(int(states[p][data.codes[p, m]]) for p in parents)
             x, c = data.codes[i, m], data.y[m]
             cell = (*context, x, c)
-            size = levels.layout.size
-            both = numbers.cells[:size] + numbers.cells[size:]
-            read = levels.layout.table(both, i)[cell]
+            read = levels.layout.table(numbers.cells, i)[cell]
+            at = levels.layout.offsets[i] + np.ravel_multi_index(cell, levels.layout.shapes[i])
+            read += own[np.searchsorted(cells, at)]
             assert read == pytest.approx(np.log(plain[context, c][x]), rel=1e-10)
 
 
@@ -171,7 +173,8 @@ def test_the_strength_has_the_largest_leave_one_out_likelihood():
 def problem_of(data, structure, free, objective=None, leave_one_out=True, n_jobs=None):
     levels = HierarchicalSmoothing().levels(data, count(data), structure)
     parameterization = LevelWeights(levels, free, n_jobs)
-    scores = LogScores(data, levels.layout, True, n_jobs, leave_one_out)
+    own = levels.own_cells(False) if leave_one_out else None
+    scores = LogScores(data, levels.layout, True, n_jobs, own)
     return Problem(objective or ConditionalLikelihood(), scores, parameterization, n_jobs)
 
 
@@ -204,7 +207,7 @@ def test_configurations_that_do_not_occur_change_nothing(free):
     levels = problem.parameterization.levels
     assert not levels.observed.used.all()
     some = LevelWeights(levels, free, observed_only=True)
-    scores = LogScores(data, some.configurations, True, leave_one_out=True)
+    scores = LogScores(data, some.configurations, True, own=levels.own_cells(True))
     quick = Problem(ConditionalLikelihood(), scores, some)
     point = random_point(quick)
     whole = some._with_all_cells(point, problem.parameterization)

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 import oracle
-from believing import pooled_weights
+from believing import hidden_row, observed_theta, pooled_weights
 from discbayes import BayesNet, Structure
 from discbayes.calibration import Calibration, LogPool, Temperature
 from discbayes.data import Domain, Variable
@@ -75,6 +75,8 @@ def _two_resolutions(rng: np.random.Generator) -> Iterator[dict[str, Any]]:
         if name in ("two resolutions", "two resolutions, zeros"):
             other = oracle.random_tables(rng, structure, cards, 3, True, zeros, states)
             yield _case(f"pool, {name}", tables, features, codes[:, rows], 1.0, other)
+            usual = f"pool, usual missing values, {name}"
+            yield _case(usual, tables, features, codes[:, rows], 1.0, other, 0.3)
 
 
 def _case(
@@ -84,6 +86,7 @@ def _case(
     codes: np.ndarray,
     temperature: float,
     generative: CPTs | None = None,
+    unusual: float = 0.0,
 ) -> dict[str, Any]:
     target = Variable("class", "categorical", tuple(f"c{c}" for c in range(tables.n_classes)))
     network = BayesNet(Domain(features, target), tables)
@@ -93,7 +96,7 @@ def _case(
         calibration = Temperature(prior, temperature)
     if generative is not None:
         other = replace(network, parameters=generative)
-        calibration = LogPool(np.array([0.5, 0.3, 0.2]), other, 0.6, doubt=0.05, usual_missing=0.1)
+        calibration = LogPool(np.array([0.5, 0.3, 0.2]), other, 0.6, 0.05, 0.1, unusual)
     answers = _Enumeration(tables, temperature, calibration)
     return {
         "name": name,
@@ -113,7 +116,11 @@ class _Enumeration:
         self.joint = oracle.full_log_joint(tables)
         self.pool = calibration if isinstance(calibration, LogPool) else None
         if self.pool is not None:
-            self.generative = _Enumeration(self.pool.generative.parameters)
+            generative = self.pool.generative.parameters
+            if self.pool.unusual:
+                log_theta = observed_theta(self.pool.generative)
+                generative = replace(generative, log_theta=log_theta)
+            self.generative = _Enumeration(generative)
 
     def of(self, row: np.ndarray) -> dict[str, Any]:
         """The codes of a row with its posterior, contributions and value of information."""
@@ -134,8 +141,14 @@ class _Enumeration:
             return own
         shares = np.log(self.pool.class_shares)
         weights = pooled_weights(self.pool, row)
-        parts = [(weights[0], own), (weights[1], self.generative._log_joint(known) - shares)]
+        generative = self.generative._log_joint(self._hidden(known))
+        parts = [(weights[0], own), (weights[1], generative - shares)]
         return (1 - weights[0]) * shares + sum(w * part for w, part in parts if w > 0)
+
+    def _hidden(self, known: Any) -> np.ndarray:
+        """What is known, as the generative network reads it."""
+        read = hidden_row(self.pool, np.asarray(known)) if len(known) else np.zeros(0, int)
+        return np.where(read < self.tables.cards[: len(known)], read, -1)
 
     def _log_joint(self, known: Any) -> np.ndarray:
         """log P(class, known values), summed over all states; ``[]`` if nothing is known."""
@@ -169,7 +182,7 @@ class _Enumeration:
         given_class = self._given_class(known, feature)
         if self.pool is not None:
             weights = pooled_weights(self.pool, row)
-            others = (given_class, self.generative._given_class(known, feature))
+            others = (given_class, self.generative._given_class(self._hidden(known), feature))
             given_class = np.prod(
                 [part**w for part, w in zip(others, weights, strict=True)], axis=0
             )

@@ -243,7 +243,8 @@ def test_a_log_pool_answers_as_the_library_and_shows_both_networks(open_page):
     np.testing.assert_allclose([float(gain) for gain in gains], expected, atol=1e-9)
     page.click("[data-node='0']")
     for tables in (clf.network_.parameters, clf.calibration_.generative.parameters):
-        shown = np.array(page.locator("#sheet tbody td").all_inner_texts(), dtype=float)
+        texts = page.locator("#sheet tbody td").all_inner_texts()
+        shown = np.array([float(text.replace("−", "-")) for text in texts])  # 5e−4
         cells = np.moveaxis(np.exp(tables.by_state.log_table(0)), -1, -2).ravel()
         np.testing.assert_allclose(shown, cells, atol=6e-4)
         page.click("#sheet button:has-text('parameters')")

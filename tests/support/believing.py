@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -58,23 +59,74 @@ def random_pool(rng, network, zeros=False):
     other = replace(network, parameters=tables)
     shares = rng.dirichlet(np.full(own.n_classes, 3.0))
     scale, doubt, usual = rng.uniform([0.3, 0, 0], [1.2, 0.2, 0.4]).tolist()
-    return LogPool(shares, other, scale, doubt, usual if rng.random() < 0.5 else 0.0)
+    usual = usual if rng.random() < 0.5 else 0.0
+    unusual = 0.3 if any(variable.missing_value for variable in network.domain.features) else 0.0
+    return LogPool(shares, other, scale, doubt, usual, unusual)
 
 
 def pooled_weights(pool, row):
     """The weights of both networks in a row, straight from the definition."""
     cards = pool.generative.domain.cards
-    unknown = [row[i] >= card for i, card in enumerate(cards) if card > 1]
-    missing = np.mean(unknown) if unknown else 0.0
-    w = (1 - max(0.0, missing - pool.usual_missing) / (1 - pool.usual_missing)) ** 8
+    used = cards > 1
+    d, read = int(used.sum()), hidden_row(pool, row)
+    n_unknown, n_missing = (int((codes >= cards)[used].sum()) for codes in (row, read))
+    share, missing = (n / max(1, d) for n in (n_unknown, n_missing))
+    w = (1 - max(0.0, share - pool.usual_missing) / (1 - pool.usual_missing)) ** 8
+    if n_missing > n_unknown:
+        w *= enumerated_usual(pool, row, read, n_unknown, n_missing, d)
     return w, (1 - w) * pool.scale ** (1 - missing)
+
+
+def enumerated_usual(pool, row, read, n_unknown, n_missing, d):
+    """How probable it is that the missing values of a row are usual, by enumeration and counting
+    of the patterns.
+    """
+    generative = pool.generative.parameters
+    usual = np.exp(oracle.log_joint(generative, row[:, None])).sum() * 0.001**n_unknown
+    observed = replace(generative, log_theta=observed_theta(pool.generative))
+    patterns = math.comb(d, n_missing) * (d + 1)
+    unusual = np.exp(oracle.log_joint(observed, read[:, None])).sum() / patterns
+    total = (1 - pool.unusual) * usual + pool.unusual * unusual
+    return (1 - pool.unusual) * usual / total if total > 0 else 1.0
+
+
+def observed_theta(network):
+    """The tables without the values "missing", each distribution divided by what is left."""
+    tables, theta = network.parameters, network.parameters.log_theta.copy()
+    for i, variable in enumerate(network.domain.features):
+        if not variable.missing_value or variable.card == 1:
+            continue
+        table = tables.layout.table(theta, i)
+        share = np.exp(table)
+        share[..., -1, :] = 0.0
+        total = share.sum(axis=-2, keepdims=True)
+        equal = np.where(np.arange(len(variable.labels)) < len(variable.labels) - 1, 1.0, 0.0)
+        equal = equal[:, None] / equal.sum()
+        with np.errstate(divide="ignore", invalid="ignore"):
+            table[...] = np.log(np.where(total > 0, share / total, equal))
+    return theta
+
+
+def hidden_row(pool, row):
+    """A row in which values "missing" are unknown, where the pool tells usual ones from others."""
+    features = pool.generative.domain.features
+    read = [
+        bool(pool.unusual) and f.missing_value and f.card > 1 and row[i] == f.card - 1
+        for i, f in enumerate(features)
+    ]
+    return np.where(read, pool.generative.domain.cards, row).astype(row.dtype)
 
 
 def enumerated_pool(beliefs, row, known=None):
     """The log posterior of a pool by enumeration; of what is known, under the weights of a row."""
     pool, network = beliefs.calibration, beliefs.network
     codes = (row if known is None else known)[:, None]
-    own, generative = (oracle.log_joint(net.parameters, codes)[0] for net in beliefs.networks)
+    read = hidden_row(pool, codes[:, 0])[:, None]
+    observed = replace(pool.generative.parameters, log_theta=observed_theta(pool.generative))
+    if not pool.unusual:
+        observed = pool.generative.parameters
+    own = oracle.log_joint(beliefs.networks[0].parameters, codes)[0]
+    generative = oracle.log_joint(observed, read)[0]
     w, v = pooled_weights(pool, row)
     shares = np.log(pool.class_shares)
     # what has no weight counts for nothing, also where it is impossible

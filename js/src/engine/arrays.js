@@ -27,6 +27,13 @@ export function sum(numbers) {
   return numbers.reduce((a, b) => a + b, 0);
 }
 
+// The logarithm of the sum of numbers that are given by their logarithms.
+export function logSum(numbers) {
+  const largest = max(numbers);
+  if (largest === -Infinity) return largest;
+  return largest + Math.log(sum(numbers.map((number) => Math.exp(number - largest))));
+}
+
 // The strides of axes of these cardinalities, with the class as the innermost axis.
 export function stridesOf(cards, nClasses) {
   const strides = new Array(cards.length);

@@ -1,6 +1,6 @@
 // The conditional probability tables of a network.
 
-import { decoded, finiteMax, repeated, stridesOf, sum } from "./arrays.js";
+import { decoded, finiteMax, logSum, repeated, stridesOf, sum } from "./arrays.js";
 
 export const UNKNOWN = -1;
 
@@ -23,6 +23,7 @@ export class CPTs {
     this.logTheta = new Float64Array(sum(this._sizes));
     texts.forEach((text, i) => {
       this._own(this.logTheta, i).set(classChild[i] ? decoded(text) : repeated(decoded(text), nClasses));
+      if (model.hidesMissing[i]) this._hideMissing(i, nClasses, cards[i]);
       if (states[i] !== null) this._sumStates(i, nClasses);
     });
     this.shifts = cards.map((_, t) => (model.normalized ? 0 : finiteMax(this._own(this.logTheta, t))));
@@ -32,6 +33,20 @@ export class CPTs {
 
   _own(flat, t) {
     return flat.subarray(this.offsets[t], this.offsets[t] + this._sizes[t]);
+  }
+
+  // Take the last value of a feature, "missing", out of its table. Where all others are impossible they become equally
+  // probable.
+  _hideMissing(i, nClasses, card) {
+    const table = this._own(this.logTheta, i);
+    for (let from = 0; from < table.length; from += card * nClasses) {
+      for (let c = 0; c < nClasses; c++) {
+        const cells = Array.from({ length: card - 1 }, (_, value) => from + value * nClasses + c);
+        const total = logSum(cells.map((k) => table[k]));
+        for (const k of cells) table[k] = total > -Infinity ? table[k] - total : -Math.log(card - 1);
+        table[from + (card - 1) * nClasses + c] = -Infinity;
+      }
+    }
   }
 
   // Fill in the table by state of a feature, whose states are runs of its values.

@@ -44,9 +44,15 @@ export class Model {
     this._calibration = calibrationOf(payload.calibration);
     this._pool = null;
     this._generative = null;
+    this._observed = null; // the same without the values "missing", where these are evidence in usual rows only
+    this.hidesMissing = payload.hides_missing || this.labels.map(() => false);
     if (payload.calibration !== null && payload.calibration.kind === "pool") {
       this._pool = new LogPool(payload.calibration);
-      this._generative = new Model({ ...payload, ...payload.calibration.generative, calibration: null });
+      const generative = { ...payload, ...payload.calibration.generative, calibration: null };
+      this._readsMissing = payload.calibration.reads_missing;
+      this._generative = new Model(generative);
+      this._observed = this._generative;
+      if (this._readsMissing.some(Boolean)) this._observed = new Model({ ...generative, hides_missing: this._readsMissing });
     }
     this._children = childrenOf(this.parents);
     this._tables = new CPTs(this, payload.tables);
@@ -105,16 +111,16 @@ export class Model {
   // pool are those of the whole row at each step.
   contributions(codes) {
     const known = this._checked(codes);
-    const share = this._shareMissing(known);
-    const impossible = !isPossible(this._scores(known, share));
+    const weights = this._weights(known);
+    const impossible = !isPossible(this._scores(known, weights));
     const soFar = new Int32Array(known.length).fill(UNKNOWN);
-    const base = logOdds(this._logPosterior(soFar, share));
+    const base = logOdds(this._logPosterior(soFar, weights));
     const items = [];
     let before = base;
     for (const feature of this.order) {
       if (known[feature] === UNKNOWN) continue;
       soFar[feature] = known[feature];
-      const after = impossible ? base : logOdds(this._logPosterior(soFar, share));
+      const after = impossible ? base : logOdds(this._logPosterior(soFar, weights));
       const values = after.map((odds, c) => (odds === before[c] ? 0 : odds - before[c]));
       items.push({ feature, given: this._given(feature, soFar), values });
       before = after;
@@ -126,12 +132,12 @@ export class Model {
   // where the known values are impossible in every class.
   information(codes) {
     const known = this._checked(codes);
-    const share = this._shareMissing(known);
-    const posterior = this._logPosterior(known, share).map(Math.exp);
-    const scores = this._scores(known, share);
+    const weights = this._weights(known);
+    const posterior = this._logPosterior(known, weights).map(Math.exp);
+    const scores = this._scores(known, weights);
     const possible = isPossible(scores);
     const items = [];
-    for (const [feature, marginal] of this._missingPosteriors(known, share, scores)) {
+    for (const [feature, marginal] of this._missingPosteriors(known, weights, scores)) {
       items.push({ feature, gain: possible ? gainOf(posterior, marginal) : 0 });
     }
     const rounded = (item) => Math.round(item.gain * GAIN_PRECISION);
@@ -141,12 +147,12 @@ export class Model {
 
   // P(value | known values, class) of every unknown feature, an array (value, class) for each; both networks of a pool
   // give it together, with their weights.
-  _missingPosteriors(known, share, scores) {
+  _missingPosteriors(known, weights, scores) {
     const plans = this._groups(known, this._everything()).map((group) => this._plan(group, known));
     const found = plans.flatMap((plan) => this._marginals(plan, known));
     if (this._pool === null) return found;
-    const other = new Map(this._generative._missingPosteriors(known));
-    return found.map(([feature, own]) => [feature, this._pool.pooledShares(own, other.get(feature), share, scores)]);
+    const other = new Map(this._observed._missingPosteriors(this._hidden(known)));
+    return found.map(([feature, own]) => [feature, this._pool.pooledShares(own, other.get(feature), weights, scores)]);
   }
 
   // ---- from codes to a log posterior
@@ -163,22 +169,39 @@ export class Model {
     });
   }
 
-  // The share of unknown features, among those of several values.
-  _shareMissing(codes) {
-    const used = this.labels.map((list) => list.length > 1);
-    const n = used.filter(Boolean).length;
-    return codes.filter((code, i) => used[i] && code === UNKNOWN).length / Math.max(1, n);
+  // The weights of both networks of a pool in a row; null without a pool.
+  _weights(codes) {
+    if (this._pool === null) return null;
+    const n = this.labels.filter((list) => list.length > 1).length;
+    const hidden = this._hidden(codes);
+    const [nUnknown, nHidden] = [this._nUnknown(codes), this._nUnknown(hidden)];
+    let usual = 1;
+    if (nHidden > nUnknown) {
+      const marginalized = this._observed._logJoint(hidden);
+      usual = this._pool.usualOf(this._generative._logJoint(codes), nUnknown, marginalized, nHidden, n);
+    }
+    return this._pool.weightsOf(nUnknown / Math.max(1, n), nHidden / Math.max(1, n), usual);
   }
 
-  _logPosterior(codes, share = this._shareMissing(codes)) {
-    const scores = this._scores(codes, share);
+  // The number of unknown features, among those of several values.
+  _nUnknown(codes) {
+    return codes.filter((code, i) => code === UNKNOWN && this.labels[i].length > 1).length;
+  }
+
+  // Codes as the generative estimates of a pool read them: values "missing" are unknown where they may be unusual.
+  _hidden(codes) {
+    return codes.map((code, i) => (this._readsMissing[i] && code === this.labels[i].length - 1 ? UNKNOWN : code));
+  }
+
+  _logPosterior(codes, weights = this._weights(codes)) {
+    const scores = this._scores(codes, weights);
     return this._calibration(isPossible(scores) ? scores : normalizedLogs(this.logPrior));
   }
 
-  // The log-joint behind the posterior: a pool is one of two networks, for rows with a share of missing values.
-  _scores(codes, share) {
+  // The log-joint behind the posterior: a pool is one of two networks, with their weights.
+  _scores(codes, weights) {
     const own = this._logJoint(codes);
-    return this._pool === null ? own : this._pool.pooled(own, this._generative._logJoint(codes), share);
+    return this._pool === null ? own : this._pool.pooled(own, this._observed._logJoint(this._hidden(codes)), weights);
   }
 
   _logJoint(codes) {

@@ -1,6 +1,6 @@
 // From a log-joint to calibrated probabilities, log odds and entropies.
 
-import { decoded, max, sum } from "./arrays.js";
+import { decoded, logSum, max, sum } from "./arrays.js";
 
 const MAX_LOG_ODDS = 1e9; // replaces infinite log odds in a calibration
 
@@ -31,19 +31,28 @@ export function calibrationOf(description) {
   };
 }
 
-// The log pool of the log-joints of a network and of its generative estimates, for rows with a share of missing values.
+// The log pool of the log-joints of a network and of its generative estimates, with the weights of a row.
 export class LogPool {
-  constructor({ scale, usual_missing: usual, exponent, class_shares: shares }) {
+  constructor({ scale, usual_missing: usual, exponent, class_shares: shares, unusual, rare }) {
     this._logShares = decoded(shares).map(Math.log);
-    this.weightsOf = (share) => {
+    // for the share of unknown values, that of values which generative estimates marginalize, and the probability that
+    // missing values are usual
+    this.weightsOf = (share, hidden, isUsual) => {
       const beyond = Math.max(share - usual, 0) / Math.max(1 - usual, 1e-9);
-      const own = (1 - Math.min(beyond, 1)) ** exponent;
-      return { own, generative: (1 - own) * scale ** (1 - share) };
+      const own = isUsual * (1 - Math.min(beyond, 1)) ** exponent;
+      return { own, generative: (1 - own) * scale ** (1 - hidden) };
+    };
+    // The probability that missing values are usual, by Bayes' rule: from the log-joint of generative estimates that
+    // read them, with some other values unknown, and of those that marginalize them, with all of these among the columns.
+    this.usualOf = (read, nUnknown, marginalized, nHidden, nColumns) => {
+      const asUsual = logSum(read) + nUnknown * Math.log(rare);
+      const asUnusual = logSum(marginalized) - logChoose(nColumns, nHidden) - Math.log(nColumns + 1);
+      const odds = asUsual - asUnusual + Math.log1p(-unusual) - Math.log(unusual);
+      return Number.isNaN(odds) ? 1 : 1 / (1 + Math.exp(-odds));
     };
   }
 
-  pooled(scores, generative, share) {
-    const weights = this.weightsOf(share);
+  pooled(scores, generative, weights) {
     return scores.map((score, c) => {
       const prior = this._logShares[c];
       if (prior === -Infinity) return prior;
@@ -54,9 +63,8 @@ export class LogPool {
 
   // The product of powers of P(value | class), an array (value, class), normalized in each class. In a class
   // that these scores make impossible, or in which every value is, all are equally probable.
-  pooledShares(own, generative, share, scores) {
+  pooledShares(own, generative, weights, scores) {
     const n = this._logShares.length;
-    const weights = this.weightsOf(share);
     const part = (k) => weighted(weights.own, Math.log(own[k])) + weighted(weights.generative, Math.log(generative[k]));
     const logs = Float64Array.from(own, (_, k) => part(k));
     const totals = Float64Array.from({ length: n }, (_, c) => logSum(logs.filter((_, k) => k % n === c)));
@@ -65,6 +73,13 @@ export class LogPool {
       return possible ? Math.exp(number - totals[k % n]) : n / logs.length;
     });
   }
+}
+
+// The logarithm of the number of sets of k among n.
+function logChoose(n, k) {
+  let total = 0;
+  for (let i = 1; i <= k; i++) total += Math.log((n - k + i) / i);
+  return total;
 }
 
 // A weighted logarithm; what has no weight may be infinite.
@@ -96,12 +111,6 @@ export function normalizedLogs(scores) {
 // log P / (1 - P) of each class; a sum over the other classes keeps it exact where 1 - P would round to 0.
 export function logOdds(scores) {
   return scores.map((score, c) => (score === -Infinity ? -Infinity : score - logSum(scores.filter((_, k) => k !== c))));
-}
-
-function logSum(numbers) {
-  const largest = max(numbers);
-  if (largest === -Infinity) return largest;
-  return largest + Math.log(sum(numbers.map((number) => Math.exp(number - largest))));
 }
 
 export function entropyOf(probabilities) {

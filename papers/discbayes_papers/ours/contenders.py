@@ -68,6 +68,6 @@ def names_of(tags: Iterable[str]) -> list[str]:
 
 
 @cache
-def warmed_up(tag: str, with_missing: bool) -> None:
+def warmed_up(method: Contender, with_missing: bool) -> None:
     """Compile and load what a method needs, once in a process, so that its times are its own."""
-    warm_up(CONTENDERS[tag].make(), with_missing)
+    warm_up(method.make(), with_missing)

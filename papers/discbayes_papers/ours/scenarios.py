@@ -32,7 +32,13 @@ from discbayes.evaluation.statistics import friedman, rank_table, win_draw_loss
 from discbayes.evaluation.tasks import Task
 from discbayes_papers.experiment import Experiment
 from discbayes_papers.ours import manifest
-from discbayes_papers.ours.contenders import CONTENDERS, PACKAGES, names_of, warmed_up
+from discbayes_papers.ours.contenders import (
+    CONTENDERS,
+    PACKAGES,
+    Contender,
+    names_of,
+    warmed_up,
+)
 from discbayes_papers.ours.manifest import DEVELOPMENT, DISTINCT, LARGE, SAMPLED
 from discbayes_papers.parts import N_FOLDS, SplitRows, folds
 
@@ -165,8 +171,13 @@ def key(method: str, scenario: str) -> str:
 
 
 def judged(task: Task) -> Iterator[Result]:
-    """The figures of a method on a fold; scenarios with the same training rows share a fit."""
-    method = task.recipes[0].partition("@")[0]
+    """The figures of a method on a fold."""
+    return figures_of(task, CONTENDERS)
+
+
+def figures_of(task: Task, contenders: Mapping[str, Contender]) -> Iterator[Result]:
+    """The figures of one of some methods; scenarios with the same training rows share a fit."""
+    method = contenders[task.recipes[0].partition("@")[0]]
     fold = load_fold(task.data, task.fold)
     wanted = [SCENARIOS[recipe.partition("@")[2]] for recipe in task.recipes]
     for training in dict.fromkeys((scenario.train, scenario.all_rows) for scenario in wanted):
@@ -179,7 +190,7 @@ def judged(task: Task) -> Iterator[Result]:
 
 
 def _fitted(
-    task: Task, method: str, fold: Fold, sharing: Mapping[str, Scenario]
+    task: Task, method: Contender, fold: Fold, sharing: Mapping[str, Scenario]
 ) -> Iterator[Result]:
     """Fit a method once, and judge it in some scenarios."""
     first = next(iter(sharing.values()))
@@ -187,7 +198,7 @@ def _fitted(
     rows = _removed(fold, chosen, first.train, TRAIN_CELLS)
     # before anything is caught: a library that is not installed ends the run
     warmed_up(method, bool(rows.missing_counts().any()))
-    estimator = CONTENDERS[method].make()
+    estimator = method.make()
     with _Notes() as notes:
         started = process_time()
         estimator.fit(rows, fold.rows.y[chosen])
@@ -264,6 +275,10 @@ class Figures:
     def sets(self, scenario: str, n_folds: int = N_FOLDS) -> list[str]:
         """The data sets on which every method of a scenario has all of its folds."""
         recipes = [key(method, scenario) for method in self.methods(scenario)]
+        return self.complete_sets(recipes, n_folds)
+
+    def complete_sets(self, recipes: Sequence[str], n_folds: int) -> list[str]:
+        """The data sets on which methods, by the names in the store, have all of their folds."""
         return [
             name
             for name in DISTINCT

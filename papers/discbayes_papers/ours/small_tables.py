@@ -140,7 +140,7 @@ def judged(task: Task) -> Iterator[Result]:
 def _estimator(method: str, with_missing: bool) -> Any:
     if method == BASE:
         return DummyClassifier(strategy="prior")
-    warmed_up(method, with_missing)
+    warmed_up(CONTENDERS[method], with_missing)
     return CONTENDERS[method].make()
 
 

@@ -3,10 +3,11 @@
 The folds are those of calibration. In each of them the columns are discretized and the parents of
 each feature are found once, in the order in which they help: a network of fewer parents takes the
 first ones. Choices are compared by the log loss of the held-out rows: first those of one parent
-more or less, as long as that helps, then smaller penalties of free parameters. If rows to learn
-from have missing values, it is tried first whether they are better marginalized or a value of their
-own. Predictions of held-out rows by the generative estimates of the best choice determine the scale
-of a log pool with these.
+more or less, as long as that helps, then other penalties of the weights of features and smaller
+ones of free parameters. If rows to learn from have missing values, it is tried first whether they
+are better marginalized or a value of their own, which is then evidence in rows whose missing values
+are like those of the rows to learn from. Predictions of held-out rows by the generative estimates
+of the best choice determine the scale of a log pool with these.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import numpy as np
 
 from discbayes._text import count_of
 from discbayes.bayesnet import BayesNet
-from discbayes.calibration import LogPool, learn_doubt, learn_scale
+from discbayes.calibration import UNUSUAL, LogPool, learn_doubt, learn_scale
 from discbayes.classifier.calibrating import calibration_weights
 from discbayes.classifier.fitting import (
     MAX_PARENTS,
@@ -46,20 +47,24 @@ from discbayes.search import KDB, NaiveBayes
 
 MAX_LOSS = 20.0  # nats: one row must not decide
 # of the fits that are compared: their order is clear by then
-MAX_ITER = 60
+MAX_ITER = 40
 MAX_FINAL_ITER = 500  # of the fit on all rows, which ends before
-TOLERANCE = 1e-5
+TOLERANCE = 3e-5
 MIN_GAIN = 0.5  # standard errors, for more parameters
 MAX_CELLS = 4_000_000  # of all tables, for more than one parent: a fit takes some seconds
 PENALTIES = (10.0, 3.0, 1.0, 0.3, 0.1)  # of free parameters
+# of the weights of features, beyond those that all features share: the first, then away from it
+WEIGHT_PENALTY = 10.0
+WEIGHT_PENALTIES = ((30.0, 100.0), (3.0, 1.0))
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What is chosen: the largest number of parents, and the penalty of free parameters."""
+    """What is chosen: the largest number of parents, the penalties of weights and of free cells."""
 
     max_parents: int
     cell_penalty: float | None = None
+    weight_penalty: float = WEIGHT_PENALTY
 
     def of_structure(self, structure: Structure) -> Structure:
         """Return a structure with no more than the first parents of each feature."""
@@ -70,6 +75,8 @@ class Choice:
         parents = "all parents"
         if self.max_parents != EVERY_PARENT:
             parents = f"at most {count_of(self.max_parents, 'parent')}"
+        if self.weight_penalty != WEIGHT_PENALTY:
+            parents += f", weights with penalty {self.weight_penalty:g}"
         if self.cell_penalty is None:
             return parents
         return f"{parents}, free parameters with penalty {self.cell_penalty:g}"
@@ -77,7 +84,7 @@ class Choice:
     @property
     def parameters(self) -> LevelWeightedCCBN:
         """The parameter learner."""
-        return LevelWeightedCCBN(cell_penalty=self.cell_penalty, max_iter=MAX_FINAL_ITER)
+        return LevelWeightedCCBN(self.weight_penalty, self.cell_penalty, max_iter=MAX_FINAL_ITER)
 
 
 FIRST = Choice(1)
@@ -133,7 +140,9 @@ def choose_network(
         )
         pools = plan.calibration is not None and plan.calibration.method == "pool"
         parts = comparison.parts
-        predicted = [part.generative_log_joint(chosen) for part in parts] if pools else []
+        # a user who asks for missing="value" means it in every row
+        unusual = UNUSUAL if plan.chooses_missing and plan.encoder.missing == "value" else 0.0
+        predicted = [part.generative_log_joint(chosen, unusual) for part in parts] if pools else []
     plan = _with_choice(plan, chosen)
     if not pools:
         return plan, None
@@ -142,8 +151,8 @@ def choose_network(
     scale = learn_scale(np.concatenate(predicted), folds.classes, weight, shares)
     probabilities = np.exp(-comparison.losses(chosen))
     doubt = learn_doubt(probabilities, shares[folds.classes], weight)
-    usual = np.mean([part.share_missing for part in parts])
-    return plan, lambda generative: LogPool(shares, generative, scale, doubt, float(usual))
+    usual = float(np.mean([part.share_missing for part in parts]))
+    return plan, lambda generative: LogPool(shares, generative, scale, doubt, usual, unusual)
 
 
 class ChoiceComparison:
@@ -166,7 +175,7 @@ class ChoiceComparison:
         best = self._with_more_parents(FIRST)
         if best == FIRST and self._gain(Choice(0), best)[0] > 0:
             best = Choice(0)
-        best = self._with_penalty(best)
+        best = self._with_penalty(self._with_weight_penalty(best))
         # free parameters may make something of parents that are no use without them
         more = self._with_more_parents(best)
         return best if more == best else self._with_penalty(more)
@@ -180,6 +189,19 @@ class ChoiceComparison:
             if not self._helps(other, best):
                 break
             best = other
+        return best
+
+    def _with_weight_penalty(self, best: Choice) -> Choice:
+        """Return the best of choices with larger penalties of weights, or with smaller ones."""
+        first = best
+        for penalties in WEIGHT_PENALTIES:
+            for penalty in penalties:
+                other = replace(best, weight_penalty=penalty)
+                if not self._helps(other, best):
+                    break
+                best = other
+            if best != first:
+                break
         return best
 
     def _with_penalty(self, best: Choice) -> Choice:
@@ -270,7 +292,8 @@ class _Fold:
         start = self._latest.get(choice.max_parents)
         weights, outcome = quick.maximize(prepared, self.context, start)
         self._latest[choice.max_parents] = outcome.point
-        log_joint = self._log_joint(quick, weights.tables(outcome.point))
+        network = self._network(quick, weights.tables(outcome.point))
+        log_joint = network.log_joint_of(self.codes)
         own = log_joint[np.arange(self.classes.size), self.classes]
         return np.minimum(log_marginal(log_joint) - own, MAX_LOSS)
 
@@ -279,10 +302,12 @@ class _Fold:
         """The share of missing values in the rows to learn from."""
         return share_missing(self.data, self.counts)
 
-    def generative_log_joint(self, choice: Choice) -> np.ndarray:
-        """Return the log-joint of the held-out rows under the generative estimates."""
+    def generative_log_joint(self, choice: Choice, unusual: float) -> np.ndarray:
+        """Return the log-joint of the held-out rows under the generative estimates of a pool."""
         tables = self._prepared(choice.max_parents).levels.tables()
-        return self._log_joint(HierarchicalSmoothing(), tables)
+        network = self._network(HierarchicalSmoothing(), tables)
+        pool = LogPool(network.prior, network, 1.0, unusual=unusual)
+        return pool.observed.log_joint_of(pool.hidden(self.codes))
 
     def _prepared(self, max_parents: int) -> PreparedLevels:
         """Return the levels of a number of parents, and the rows for fits of their weights."""
@@ -293,10 +318,9 @@ class _Fold:
             )
         return self._kept[max_parents]
 
-    def _log_joint(self, parameters: Any, tables: CPTs) -> np.ndarray:
+    def _network(self, parameters: Any, tables: CPTs) -> BayesNet:
         plan = replace(self.plan, parameters=parameters)
-        network = make_network(plan, self.data.domain, tables, self.counts.class_count)
-        return network.log_joint_of(self.codes)
+        return make_network(plan, self.data.domain, tables, self.counts.class_count)
 
 
 def _open_folds(

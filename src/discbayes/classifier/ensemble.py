@@ -20,6 +20,7 @@ from discbayes.calibration import (
     AUTO,
     MAX_SCALE,
     MIN_SCALE,
+    UNUSUAL,
     LogPool,
     PooledPosterior,
     learn_scale,
@@ -552,6 +553,7 @@ class _Choice:
     scale: float = 1.0
     generative_scale: float = 1.0
     score: float = 0.0  # Σ log P(y | x) of the held-out rows
+    unusual: float = 0.0  # how probable it is that missing values are no evidence in a row
 
 
 @dataclass
@@ -583,7 +585,7 @@ class _Learning:
         if not (chooses_missing and self.has_missing):
             return choice
         other = self._choose([plan.with_missing("value") for plan in plans], self.folds)
-        return other if other.score > choice.score else choice
+        return replace(other, unusual=UNUSUAL) if other.score > choice.score else choice
 
     def _choose(self, plans: list[FitPlan], folds: FoldAssignment) -> _Choice:
         # generative estimates first, then those of each penalty
@@ -638,7 +640,9 @@ class _Learning:
             part = _Member(plan, *weigh_and_count(plan, data, encoder.classes_))
             (network,), generative = part.networks([choice.cell_penalty]), part.generative
             missing = part.share_missing
-        pool = LogPool(choice.shares, generative, choice.generative_scale, 0.0, missing)
+        pool = LogPool(
+            choice.shares, generative, choice.generative_scale, 0.0, missing, choice.unusual
+        )
         member = BayesNetClassifier(
             plan.structure,
             _parameters(choice.cell_penalty),

@@ -22,6 +22,8 @@ from discbayes.data import (
     FrameEncoder,
     TwoResolutionDiscretizer,
 )
+from discbayes.data.discretize import DISCRETIZERS
+from discbayes.data.frame_encoder import MISSING
 from discbayes.data.rows import Rows
 from discbayes.data.table_reader import arrow_table
 from discbayes.engine import Context, Progress, worker_count
@@ -40,7 +42,7 @@ from discbayes.search.table_sizes import warn_of_sparse_columns
 
 MAX_KEPT_CELLS = 1_000_000  # of the sufficient statistics that fit keeps: 8 MB
 MAX_PARENTS = 3  # of a structure that is chosen
-N_STATES = 8  # of a numeric column, as its children see it
+MIN_STATES = 8  # of a numeric column, as its children see it
 _AUTO_CALIBRATIONS = {AUTO: "pool", HYBRID: "temperature"}
 COLUMN_ATTRIBUTES = ("n_features_in_", "feature_names_in_")
 
@@ -100,6 +102,9 @@ class FitPlan:
     @classmethod
     def of(cls, classifier: Any) -> FitPlan:
         """Resolve the settings of a classifier."""
+        more = ", None or a transformer"
+        _refuse_unknown_name("discretizer", classifier.discretizer, DISCRETIZERS, more)
+        _refuse_unknown_name("missing", classifier.missing, MISSING)
         structure, parameters = resolve_learners(classifier)
         calibration = resolve_calibration(classifier)
         chooses = is_auto(classifier.parameters)
@@ -181,7 +186,7 @@ def resolve_discretizer(discretizer: Any, parameters: Any) -> Any:
     if not is_auto(discretizer):
         return discretizer
     if getattr(parameters, "uses_two_resolutions", False):
-        return TwoResolutionDiscretizer(N_STATES)
+        return TwoResolutionDiscretizer("mdlp", min_states=MIN_STATES)
     return "mdlp"
 
 
@@ -202,11 +207,19 @@ def resolve_learners(classifier: Any) -> tuple[Any, Any]:
         if isinstance(structure, (Structure, Iterable)):
             structure = FixedStructure(structure)
     return (
-        _resolve_learner("structure", structure, STRUCTURES),
+        _resolve_learner("structure", structure, {AUTO: None, **STRUCTURES}),
         _resolve_learner(
             "parameters", classifier.parameters, {AUTO: LevelWeightedCCBN, **PARAMETERS}
         ),
     )
+
+
+def _refuse_unknown_name(setting: str, given: Any, known: Iterable[str], others: str = "") -> None:
+    """Refuse a name that is not known, and list those that are."""
+    names = dict.fromkeys([AUTO, *known])
+    if isinstance(given, str) and given not in names:
+        listed = ", ".join(map(repr, names))
+        raise ValueError(f"{setting}={given!r} is not known; it is one of {listed}{others}")
 
 
 def _is_graph(structure: Any) -> bool:
@@ -218,10 +231,7 @@ def _resolve_learner(setting: str, given: Any, known: Mapping[str, Any]) -> Any:
     """Return a new learner of a name, or a clone of a learner, so that a fit changes no setting."""
     names = ", ".join(map(repr, known))
     if isinstance(given, str):
-        if given not in known:
-            raise ValueError(
-                f"{setting}={given!r} is not known; it is one of {names}, or a learner"
-            )
+        _refuse_unknown_name(setting, given, known, ", or a learner")
         return known[given]()
     if isinstance(given, type):
         name = given.__name__

@@ -115,7 +115,7 @@ class PosteriorClassifier(ClassifierMixin, BaseEstimator):
         >>> iris = load_dataset("iris")
         >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
         >>> clf.predict_proba({"petal width (cm)": 1.0}).round(2).tolist()
-        [[0.2, 0.78, 0.02]]
+        [[0.19, 0.8, 0.01]]
         """
         if is_source(X):
             return self._predict_source(X, "predict_proba", class_prior=class_prior)
@@ -174,7 +174,7 @@ class PosteriorClassifier(ClassifierMixin, BaseEstimator):
         >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
         >>> costs = {"virginica": {"setosa": 1000}}
         >>> clf.expected_costs(iris.X.iloc[[0]], costs).round(1).tolist()
-        [[1.2, 0.0, 0.0]]
+        [[0.8, 0.0, 0.0]]
         """
         if is_source(X):
             return self._predict_source(X, "expected_costs", costs=costs, class_prior=class_prior)
@@ -244,7 +244,7 @@ class PosteriorClassifier(ClassifierMixin, BaseEstimator):
         >>> from discbayes import BayesNetClassifier, load_dataset
         >>> iris = load_dataset("iris")
         >>> round(BayesNetClassifier().fit(iris.X, iris.y).score(iris.X, iris.y), 2)
-        0.96
+        0.99
         """
         if not is_source(X):
             # read as in fit: numpy truncates members of enumerations in lists

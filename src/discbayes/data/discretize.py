@@ -29,6 +29,9 @@ from discbayes.data.table_reader import matrix_blocks
 from discbayes.data.targets import check_weight, classes_and_codes, label_array, weights_of_all
 from discbayes.kernels.mdlp import mdlp_cuts
 
+MIN_FINE = 32  # intervals of a column, where they follow from the number of rows
+MAX_FINE = 64
+ROWS_PER_INTERVAL = 500
 _SLACK = 1e-12  # share of a sum of weights by which rounding may change it
 
 
@@ -280,16 +283,17 @@ class TwoResolutionDiscretizer(CutPointDiscretizer):
     The fine cut points are the quantiles, and the coarse ones as well. A value that weighs as much
     as a fine interval should has an interval of its own, and so has each value of a column with no
     more than ``n_fine`` of them. A column of two or more values always has a cut point: where the
-    coarse discretizer finds too few, quantiles are coarse cut points too.
+    coarse discretizer finds too few, the heaviest coarse intervals are halved.
 
     Parameters
     ----------
     coarse : "mdlp", "equal-frequency", discretizer or int, default="mdlp"
         How coarse intervals are chosen; a number of them is chosen as that of fine ones is.
-    n_fine : int, default=32
-        The desired number of fine intervals.
+    n_fine : int or None, default=None
+        The desired number of fine intervals. None for 32, and for one in 500 rows, at most 64, in a
+        column with more rows than 16,000.
     min_states : int, default=2
-        The number of coarse intervals below which quantiles are added to their cut points.
+        The number of coarse intervals below which the heaviest of them are halved, one by one.
     shift : float, default=0.0
         How far fine cut points, and a number of coarse ones, are moved away from the quantiles, in
         widths of an interval: above -1 and below 1. Members of an ensemble have different ones.
@@ -325,7 +329,7 @@ class TwoResolutionDiscretizer(CutPointDiscretizer):
         self,
         coarse: Any = "mdlp",
         *,
-        n_fine: int = 32,
+        n_fine: int | None = None,
         min_states: int = 2,
         shift: float = 0.0,
         n_jobs: int | None = None,
@@ -380,9 +384,7 @@ class TwoResolutionDiscretizer(CutPointDiscretizer):
             return join_light(histogram, begins, n_classes, least) if least else begins
         begins = self._coarse()._joined(histogram, n_classes, least)
         min_states = _whole(self.min_states, "min_states")
-        if np.count_nonzero(begins) + 1 < min_states:
-            begins = begins | _begins_at_quantiles(histogram, min_states)
-        return begins
+        return _halve_heaviest(histogram.value_weights, begins, min_states)
 
     def _coarse(self) -> CutPointDiscretizer:
         """Return the discretizer of coarse intervals."""
@@ -396,8 +398,11 @@ class TwoResolutionDiscretizer(CutPointDiscretizer):
         return coarse
 
     def _begins(self, histogram: Histogram, n_classes: int) -> np.ndarray:
-        n_fine = _whole(self.n_fine, "n_fine")
-        return _begins_beside_heavy(histogram.value_weights, n_fine, self.shift)
+        weights = histogram.value_weights
+        n_fine = self.n_fine
+        if n_fine is None:  # an interval keeps rows enough for a class to show in it
+            n_fine = int(np.clip(weights.sum() // ROWS_PER_INTERVAL, MIN_FINE, MAX_FINE))
+        return _begins_beside_heavy(weights, _whole(n_fine, "n_fine"), self.shift)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -439,6 +444,31 @@ def _begins_beside_heavy(weights: np.ndarray, n_bins: int, shift: float = 0.0) -
             begins[light[_nearest(below[:-1], targets) + 1]] = True
     begins[:1] = False
     return begins
+
+
+def _halve_heaviest(weights: np.ndarray, begins: np.ndarray, n_intervals: int) -> np.ndarray:
+    """Return which values begin an interval, after the heaviest intervals are halved.
+
+    An interval of one value stays, and so do all of them once there are ``n_intervals``.
+    """
+    begins = begins.copy()
+    below = np.concatenate([[0.0], np.cumsum(weights)])
+    while np.count_nonzero(begins) + 1 < n_intervals:
+        edges = np.concatenate([[0], np.flatnonzero(begins), [weights.size]])
+        divisible = np.flatnonzero(np.diff(edges) > 1)
+        if not divisible.size:
+            break
+        interval_weights = below[edges[divisible + 1]] - below[edges[divisible]]
+        heaviest = divisible[_first_largest(interval_weights, below[-1])]
+        first, end = edges[heaviest], edges[heaviest + 1]
+        middle = (below[first] + below[end]) / 2
+        begins[first + 1 + _nearest(below[first + 1 : end], np.array([middle]))] = True
+    return begins
+
+
+def _first_largest(weights: np.ndarray, total: float) -> int:
+    """Return the place of the largest weight, the first of those that differ by rounding only."""
+    return int(np.flatnonzero(weights >= weights.max() - _SLACK * total)[0])
 
 
 def _begins_at_quantiles(histogram: Histogram, n_bins: int) -> np.ndarray:

@@ -33,7 +33,7 @@ from discbayes.data.variables import (
     warn_of_unused,
 )
 
-_MISSING = ("available", "value", "drop", "error")
+MISSING = ("available", "value", "drop", "error")
 _UNKNOWN = ("marginalize", "error")
 EVERY_ROW = "every row has a missing value, so that none is left to learn from; "
 _MAX_CHARACTERS = 1 << 22  # of an array of labels, each as wide as the longest one
@@ -111,7 +111,7 @@ class FrameEncoder:
         self.discretizer = discretizer
         self.categorical = categorical
         self.domains = domains
-        self.missing = _one_of("missing", missing, _MISSING)
+        self.missing = _one_of("missing", missing, MISSING)
         self.unknown = _one_of("unknown", unknown, _UNKNOWN)
         self.n_jobs = n_jobs
 

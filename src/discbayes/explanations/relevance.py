@@ -225,7 +225,7 @@ def _uninformative_columns(
 ) -> Hidden:
     """Return the columns that are uninformative together, and the effect of hiding them."""
     # a hidden column is left out, not missing: the weights of a pool stay those of the rows
-    weights = None if beliefs.pool is None else beliefs.pool.share_missing(codes)
+    weights = None if beliefs.pool is None else beliefs.pool.weights_of(codes)
     before = beliefs.log_posterior(codes)
     nothing_known = beliefs.log_posterior(blank_rows(beliefs.network.parameters, 1))
     information = _divergence(before, nothing_known)

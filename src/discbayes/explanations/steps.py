@@ -28,14 +28,14 @@ class Steps:
         self.tables = beliefs.network.parameters
         # the weights of a pool are those of the whole row, at each of its steps
         pool = beliefs.pool
-        self.share = None if pool is None else pool.share_missing(codes)
+        self.weights = None if pool is None else pool.weights_of(codes)
         self.order = np.array(self.tables.structure.order, dtype=np.intp)
         self.rank = np.empty_like(self.order)
         self.rank[self.order] = np.arange(self.order.size)
-        self.whole = beliefs.log_posterior(codes)
-        blank = blank_rows(self.tables, 1 if self.share is None else codes.shape[1])
+        self.whole = beliefs.log_posterior(codes, self.weights)
+        blank = blank_rows(self.tables, 1 if self.weights is None else codes.shape[1])
         # against itself, or where both are impossible, a class has no odds
-        base = _log_odds(beliefs.log_posterior(blank, self.share), against)
+        base = _log_odds(beliefs.log_posterior(blank, self.weights), against)
         self._base = np.where(np.isnan(base), 0.0, base)
         self.impossible = _impossible_rows(beliefs, codes)
 
@@ -55,7 +55,7 @@ class Steps:
 
     def _block(self, rows: slice) -> tuple[np.ndarray, np.ndarray]:
         codes = self.codes[:, rows]
-        known = codes[self.order] < self.tables.cards[self.order, None]
+        known = self._known(codes)
         odds = self._odds(codes, known, rows)
         parts = np.full((codes.shape[1], codes.shape[0], self.tables.n_classes), np.nan)
         for place, feature in enumerate(self.order):
@@ -75,14 +75,16 @@ class Steps:
         """
         n_features, n_rows = codes.shape
         odds = np.full((n_features + 1, n_rows, self.tables.n_classes), np.nan)
-        odds[0] = self._base if self.share is None else self._base[rows]
-        share = None if self.share is None else self.share[rows]
-        plain = self._plain_rows(known)
+        odds[0] = self._base if self.weights is None else self._base[rows]
+        weights = None if self.weights is None else self.weights[:, rows]
+        plain = np.logical_and.reduce(
+            [self._plain_rows(read) for read in self.beliefs.readings(codes)]
+        )
         if plain.any():
             odds[1:, plain] = self._odds_by_cells(
                 np.ascontiguousarray(codes[:, plain]),
                 known[:, plain],
-                None if share is None else share[plain],
+                None if weights is None else weights[:, plain],
             )
         some = np.flatnonzero(known.any(axis=0))
         # with the last known feature the row is complete, and its posterior is there already
@@ -94,13 +96,19 @@ class Steps:
         row, place = np.nonzero(inner)
         if row.size:
             prefix = self._up_to(codes, row, place)
-            posterior = self.beliefs.log_posterior(prefix, None if share is None else share[row])
+            of_rows = None if weights is None else weights[:, row]
+            posterior = self.beliefs.log_posterior(prefix, of_rows)
             odds[place + 1, row] = _log_odds(posterior, self.against)
         odds[1:, self.impossible[rows]] = np.nan
         return odds
 
-    def _plain_rows(self, known: np.ndarray) -> np.ndarray:
+    def _known(self, codes: np.ndarray) -> np.ndarray:
+        """Return which features are known, in the order of the network."""
+        return codes[self.order] < self.tables.cards[self.order, None]
+
+    def _plain_rows(self, codes: np.ndarray) -> np.ndarray:
         """Return which rows need no marginalization: known features have known parents."""
+        known = self._known(codes)
         plain = np.full(known.shape[1], self.tables.is_normalized)
         for place, feature in enumerate(self.order):
             for parent in self.tables.structure.parents[feature]:
@@ -108,23 +116,25 @@ class Steps:
         return plain
 
     def _odds_by_cells(
-        self, codes: np.ndarray, known: np.ndarray, share: np.ndarray | None
+        self, codes: np.ndarray, known: np.ndarray, weights: np.ndarray | None
     ) -> np.ndarray:
         """Return the log odds after each position of the order, for plain rows."""
-        log_joints = [self._sums(network, codes, known) for network in self.beliefs.networks]
+        pairs = zip(self.beliefs.networks, self.beliefs.readings(codes), strict=True)
+        log_joints = [self._sums(network, read) for network, read in pairs]
         shape = log_joints[0].shape
         flat = [log_joint.reshape(-1, shape[2]) for log_joint in log_joints]
-        if share is None:
+        if weights is None:
             scores = flat[0]
         else:
             assert self.beliefs.pool is not None
-            scores = self.beliefs.pool.pooled(flat[0], flat[1], np.tile(share, shape[0]))
+            scores = self.beliefs.pool.pooled(flat[0], flat[1], np.tile(weights, shape[0]))
         odds = _log_odds(self.beliefs.log_posterior_of(scores), self.against).reshape(shape)
         odds[~known] = np.nan
         return odds
 
-    def _sums(self, network: BayesNet, codes: np.ndarray, known: np.ndarray) -> np.ndarray:
+    def _sums(self, network: BayesNet, codes: np.ndarray) -> np.ndarray:
         """Return the log-joint of plain rows after each position of the order."""
+        known = self._known(codes)
         tables = network.parameters
         layout, n_classes = tables.layout, tables.n_classes
         cells = tables.log_theta.reshape(-1, n_classes)

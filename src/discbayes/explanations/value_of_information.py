@@ -14,7 +14,8 @@ posterior after it is P(c | v) ∝ p(c) P(v | x, c). Then
 Neither is ever negative before the price is subtracted. Both look one question ahead: two columns
 that are informative only together have a gain of zero each. Where ``missing="value"`` made
 "missing" a value of a column, it is one of the possible values, and a row that has it is known in
-that column.
+that column. Where ``missing="auto"`` did, a column that is asked for is not missing, as the
+generative network of the pool has observed values only.
 """
 
 from __future__ import annotations

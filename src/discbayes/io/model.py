@@ -93,6 +93,7 @@ _CLOCK = "seconds"  # of a step of the history: not stored, so that equal fits h
 _MAX_LOG = 1e100  # sums over features stay finite, also divided by a temperature
 _THRESHOLDS = ("log_odds", "probabilities")
 _POOL = ("scale", "doubt", "usual_missing")
+_OPTIONAL_POOL = ("unusual",)  # of a pool where missing values are evidence in usual rows only
 _CALIBRATIONS = {
     "temperature": ("temperature",),
     "isotonic": _THRESHOLDS,
@@ -229,6 +230,7 @@ def _pack_calibration(calibration: Calibration) -> dict[str, Any]:
     if isinstance(calibration, LogPool):
         tables = _pack_tables(calibration.generative.parameters)
         own = {name: getattr(calibration, name) for name in _POOL}
+        own |= {name: getattr(calibration, name) for name in _OPTIONAL_POOL if calibration.unusual}
         own["tables"] = tables
         return {"kind": "pool", "class_shares": shares, **own}
     assert isinstance(calibration, Isotonic)
@@ -425,7 +427,9 @@ def _unpack_calibration(value: Any, network: BayesNet) -> Calibration:
     domain = network.domain
     named = as_object(value, "calibration").get("kind")
     kind = as_text(named, "calibration.kind", tuple(_CALIBRATIONS))
-    fields = as_object(value, "calibration", ("kind", "class_shares", *_CALIBRATIONS[kind]))
+    optional = _OPTIONAL_POOL if kind == "pool" else ()
+    needed = ("kind", "class_shares", *_CALIBRATIONS[kind])
+    fields = as_object(value, "calibration", needed, optional)
     shares = as_array(fields["class_shares"], "calibration.class_shares")
     if shares.shape != (domain.n_classes,):
         raise ValueError(
@@ -437,7 +441,8 @@ def _unpack_calibration(value: Any, network: BayesNet) -> Calibration:
         if kind == "pool":
             tables = _unpack_tables(fields["tables"], domain, network.structure)
             generative = replace(network, parameters=tables)
-            return LogPool(shares, generative, *(float(as_finite(fields[n], n)) for n in _POOL))
+            names = [name for name in (*_POOL, *_OPTIONAL_POOL) if name in fields]
+            return LogPool(shares, generative, *(float(as_finite(fields[n], n)) for n in names))
         return Isotonic(shares, *(_unpack_thresholds(fields[name], name) for name in _THRESHOLDS))
 
 

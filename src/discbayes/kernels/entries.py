@@ -55,6 +55,17 @@ def find_usual(
 
 
 @kernel
+def count_others(codes, parent_codes, parent_start, parent_index, parent_stride, offsets, usual,
+                 lengths):  # fmt: skip
+    """Count the cells of each row that are not the usual ones, which are known."""
+    for i in range(codes.shape[0]):
+        most = usual[i] - offsets[i]
+        for m in range(codes.shape[1]):
+            cell = _cell(codes, parent_codes, m, i, parent_start, parent_index, parent_stride)
+            lengths[m] += cell != most
+
+
+@kernel
 def list_entries(codes, parent_codes, parent_start, parent_index, parent_stride, offsets, usual,
                  starts, ends, entries):  # fmt: skip
     """List the cells of each row that are not the usual ones, from the start of its list."""
@@ -176,6 +187,39 @@ def hand_back_own(entries, starts, first, y, residual, total, out):
         total[c] += residual[m, c]
         for k in range(starts[first + m], starts[first + m + 1]):
             out[np.int64(entries[k]) * width + c] += residual[m, c]
+
+
+@kernel
+def own_differences(own, start, places, classes, source, usual, width, base, out):
+    """Compute what ``differences`` does from the numbers of some classes of some cells.
+
+    The others are not read by any row. ``places`` are those of the numbers in ``out``, and
+    ``source`` those in ``own``.
+    """
+    common = np.empty(width)
+    for i in range(usual.size):
+        common[:] = 0.0
+        for k in range(start[i], start[i + 1]):
+            if places[k] // width == usual[i]:
+                common[classes[k]] = own[source[k]]
+        for c in range(width):
+            base[c] += common[c]
+        for k in range(start[i], start[i + 1]):
+            out[places[k]] = own[source[k]] - common[classes[k]]
+
+
+@kernel
+def complete_own(sums, total, start, places, classes, source, usual, width, out):
+    """Add the gradient of the numbers of ``own_differences``, as ``complete`` does."""
+    left = np.empty(total.size)
+    for i in range(usual.size):
+        left[:] = total
+        for k in range(start[i], start[i + 1]):
+            left[classes[k]] -= sums[places[k]]
+            out[source[k]] += sums[places[k]]
+        for k in range(start[i], start[i + 1]):
+            if places[k] // width == usual[i]:
+                out[source[k]] += left[classes[k]]
 
 
 @kernel

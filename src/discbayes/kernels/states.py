@@ -26,15 +26,15 @@ def map_to_states(codes, state_start, state_of, n_states, out):
 
 
 @kernel
-def map_to_configurations(states, parent_start, parent_index, stride, start, position, out):
-    """Write the position of the parent configuration of every feature of every complete row."""
+def map_to_cells(codes, states, parent_start, parent_index, stride, start, position, out):
+    """Write the position of the cell of every feature of every complete row."""
     for i in range(out.shape[0]):
-        own = out[i]
+        own, values = out[i], codes[i]
         for m in range(own.size):
-            configuration = start[i]
+            cell = start[i] + np.int64(values[m])
             for k in range(parent_start[i], parent_start[i + 1]):
-                configuration += states[parent_index[k], m] * stride[k]
-            own[m] = position[configuration]
+                cell += states[parent_index[k], m] * stride[k]
+            own[m] = position[cell]
 
 
 @kernel

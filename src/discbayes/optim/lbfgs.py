@@ -11,7 +11,7 @@ from discbayes.kernels import quasi_newton as kernels
 from discbayes.optim.line import Callback, Evaluation, Function, Outcome, has_converged, search_line
 
 # steps from which the curvature is estimated: many if they are short
-MEMORY, MEMORY_CELLS = (10, 40), 4_000_000
+MEMORY, MEMORY_CELLS = (5, 40), 4_000_000
 CURVATURE = 0.9  # of the Wolfe conditions
 
 Map = Callable[[np.ndarray], np.ndarray]
@@ -23,14 +23,19 @@ def lbfgs(
     max_iter: int,
     tol: float,
     callback: Callback | None = None,
+    patience: int = 1,
+    curvature: np.ndarray | None = None,
 ) -> Outcome:
     """Minimize; stop when an iteration lowers the value by at most ``tol`` of max(|value|, 1).
 
     ``callback`` gets the point and the value after each iteration, and ends the run by returning
-    True.
+    True. ``patience`` is how many iterations in a row have to gain little: where parameters differ
+    in scale, the first step says little of what the next ones gain. ``curvature`` is about the
+    second derivative along each parameter, so that steps do not have to find that out.
     """
     here = Evaluation.at(function, start)
-    memory = _Memory(start.size)
+    memory = _Memory(start.size, np.zeros(0) if curvature is None else 1.0 / curvature)
+    little = 0
     for iteration in range(max_iter):
         if here.is_flat:
             return Outcome(here.point, here.value, iteration, True)
@@ -38,10 +43,11 @@ def lbfgs(
         there = search_line(function, here, direction, memory.first_step(here.gradient), CURVATURE)
         if there is None:  # rounding hides any further descent
             return Outcome(here.point, here.value, iteration, True)
-        memory.add(there.point - here.point, there.gradient - here.gradient)
+        memory.add(here, there)
         gain, here = here.value - there.value, there
         done = callback is not None and bool(callback(here.point, here.value))
-        if done or has_converged(gain, here.value, tol):
+        little = little + 1 if has_converged(gain, here.value, tol) else 0
+        if done or little == patience:
             return Outcome(here.point, here.value, iteration + 1, True)
     return Outcome(here.point, here.value, max_iter, False)
 
@@ -49,7 +55,8 @@ def lbfgs(
 class _Memory:
     """The last steps, and how the gradient changed along them."""
 
-    def __init__(self, n: int):
+    def __init__(self, n: int, scale: np.ndarray):
+        self._scale = scale
         self._longest = int(np.clip(MEMORY_CELLS // max(n, 1), *MEMORY))
         self._steps, self._changes = np.empty((self._longest, n)), np.empty((self._longest, n))
         self._products, self._shares = np.empty(self._longest), np.empty(self._longest)
@@ -65,22 +72,30 @@ class _Memory:
             self._newest,
             self._size,
             self._shares,
+            self._scale,
             out,
         )
         return out
 
     def first_step(self, gradient: np.ndarray) -> float:
         """Return one or, without an estimate of the curvature, a step of length one."""
-        return 1.0 if self._size else 1.0 / float(np.sqrt(kernels.dot(gradient, gradient)))
+        is_scaled = self._size or self._scale.size
+        return 1.0 if is_scaled else 1.0 / float(np.sqrt(kernels.dot(gradient, gradient)))
 
-    def add(self, step: np.ndarray, change: np.ndarray) -> None:
+    def add(self, here: Evaluation, there: Evaluation) -> None:
         """Add a step, unless rounding hides the curvature along it."""
+        place = (self._newest + 1) % self._longest
+        # that of the oldest step, which is forgotten even if this one is not added
+        step, change = self._steps[place], self._changes[place]
+        kernels.subtract(there.point, here.point, step)
+        kernels.subtract(there.gradient, here.gradient, change)
         product = kernels.dot(step, change)
         if product > 1e-14 * kernels.dot(change, change):
-            self._newest = (self._newest + 1) % self._longest
+            self._newest = place
             self._size = min(self._size + 1, self._longest)
-            self._steps[self._newest], self._changes[self._newest] = step, change
-            self._products[self._newest] = product
+            self._products[place] = product
+        else:
+            self._size = min(self._size, self._longest - 1)
 
 
 @dataclass(frozen=True)

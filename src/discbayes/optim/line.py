@@ -45,7 +45,7 @@ class Evaluation:
     @property
     def is_flat(self) -> bool:
         """Whether the gradient is zero."""
-        return not np.abs(self.gradient).max(initial=0.0) > FLAT
+        return not kernels.exceeds(self.gradient, FLAT)
 
 
 def has_converged(gain: float, value: float, tol: float) -> bool:

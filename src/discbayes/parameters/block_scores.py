@@ -22,6 +22,7 @@ from discbayes.inference.component_sums import ComponentSums, TableMarginals
 from discbayes.inference.plans import padded_layout
 from discbayes.kernels import curvature, entries, likelihood_entries
 from discbayes.network import Layout
+from discbayes.parameters.configurations import Configurations
 from discbayes.parameters.parameterization import Numbers
 
 # the scores of a chunk stay in the cache between the forward and the backward pass
@@ -45,6 +46,27 @@ class PaddedValues(NamedTuple):
     own_table: np.ndarray | None = None
 
 
+class OwnCells(NamedTuple):
+    """Cells to which a row adds something in its own class.
+
+    Their numbers stand behind those of the tables.
+    """
+
+    start: np.ndarray  # the first of each feature
+    cells: np.ndarray  # where they are in the tables
+    # the usual cell of each feature: the numbers of the tables are differences from it
+    usual: np.ndarray | None = None
+
+
+class _OwnPlaces(NamedTuple):
+    """Where the numbers of own cells are in the tables that rows read, and their classes."""
+
+    start: np.ndarray
+    places: np.ndarray
+    classes: np.ndarray
+    source: np.ndarray
+
+
 class BlockScores:
     """A block of rows, sorted and indexed, and its log-joint given tables.
 
@@ -57,20 +79,19 @@ class BlockScores:
     normalized : bool
         Whether the tables will be normalized: then missing values without observed descendants
         sum to one and are left out.
-    leave_one_out : bool, default=False
-        Whether values come twice: behind those of the tables stands what a row adds to its cells
-        in its own class.
+    own : OwnCells, optional
+        The cells to which a row adds something in its own class.
     """
 
     def __init__(
-        self, data: Encoded, layout: Layout, normalized: bool, leave_one_out: bool = False
+        self, data: Encoded, layout: Layout, normalized: bool, own: OwnCells | None = None
     ):
         self.layout, self.normalized = layout, normalized
-        self._leave_one_out = leave_one_out
         self._padded, self._inside = _pad(layout, bool(data.n_missing.any()))
         self._components = self._find_components(data)
-        parent_codes = self._padded.parent_codes(data.codes)
-        self._usual, lengths = self._find_usual(data.codes, parent_codes)
+        codes, parent_codes = _codes_of(self._padded, data.codes)
+        self._is_differences = own is not None and own.usual is not None
+        self._usual, lengths = self._find_usual(codes, parent_codes, own)
         n_sums = np.zeros_like(lengths)
         if self._components is not None:
             n_sums = np.diff(self._components.row_start)
@@ -80,11 +101,13 @@ class BlockScores:
         size = max(CHUNK_ROWS, min(CHUNK_SCORES // layout.n_classes, -(-order.size // MIN_CHUNKS)))
         self.chunks = row_blocks(order.size, size)
         self._width = entries.padded_width(layout.n_classes)
+        self._n_own = 0 if own is None else own.cells.size
+        self._own = None if own is None else self._place_own(own)
         self._starts = np.concatenate([[0], np.cumsum((lengths + n_sums)[order])])
         is_small = self._n_cells + self._n_sums < MAX_SMALL
         self._entries = np.empty(int(self._starts[-1]), np.uint16 if is_small else np.uint32)
-        codes = np.take(data.codes, order, axis=1)
-        is_same = parent_codes is data.codes  # with one resolution
+        is_same = parent_codes is codes  # with one resolution
+        codes = np.take(codes, order, axis=1)
         parent_codes = codes if is_same else np.take(parent_codes, order, axis=1)
         ends = self._starts[1:] - n_sums[order]
         entries.list_entries(
@@ -104,12 +127,29 @@ class BlockScores:
         return found if found.n_cells else None
 
     def _find_usual(
-        self, codes: np.ndarray, parent_codes: np.ndarray
+        self, codes: np.ndarray, parent_codes: np.ndarray, own: OwnCells | None
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the most frequent cell of each feature, and the number of others in each row."""
         usual, lengths = np.empty(codes.shape[0], np.int64), np.zeros(codes.shape[1], np.int64)
-        entries.find_usual(codes, parent_codes, *self._families, usual, lengths)
-        return usual, lengths
+        if own is None or own.usual is None:
+            entries.find_usual(codes, parent_codes, *self._families, usual, lengths)
+            return usual, lengths
+        entries.count_others(codes, parent_codes, *self._families, own.usual, lengths)
+        return own.usual, lengths
+
+    def _place_own(self, own: OwnCells) -> _OwnPlaces:
+        """Return where the numbers of own cells go; cells for "missing" have a number of zero."""
+        n_classes, cells = self.layout.n_classes, own.cells
+        start, source = own.start, np.arange(cells.size)
+        if self._inside is not None:
+            outside = np.setdiff1d(np.arange(self._padded.size), self._inside)
+            cells = np.concatenate([self._inside[cells], outside])
+            source = np.concatenate([source, np.full(outside.size, own.cells.size)])
+            order = np.argsort(cells, kind="stable")
+            cells, source = cells[order], source[order]
+            start = np.searchsorted(cells, self._padded.offsets)
+        classes = cells % n_classes
+        return _OwnPlaces(start, cells // n_classes * self._width + classes, classes, source)
 
     @property
     def _families(self) -> tuple[np.ndarray, ...]:
@@ -130,7 +170,8 @@ class BlockScores:
     @property
     def nbytes(self) -> int:
         """The bytes of the stored rows."""
-        kept = (self.y, self.weight, self._starts, self._entries, self._inside, self._components)
+        kept = [self.y, self.weight, self._starts, self._entries, self._inside, self._components]
+        kept += self._own or ()
         return sum(array.nbytes for array in kept if array is not None)
 
     @property
@@ -151,7 +192,7 @@ class BlockScores:
     def parts(self) -> list[list[slice]]:
         """Chunks in parts; a thread processes the chunks of a part one after the other."""
         n_cells = self.blank().cells.size
-        if self._leave_one_out:  # a part that is worth its gradient has as many entries
+        if self._own is not None:  # a part that is worth its gradient has as many entries
             n_worthwhile = max(1, self._entries.size * self._width // (4 * max(1, n_cells)))
             n_cells = max(n_cells, PART_CELLS // n_worthwhile)
         return in_parts(self.chunks, n_cells)
@@ -198,17 +239,32 @@ class BlockScores:
 
     def padded(self, numbers: Numbers, n_jobs: int | None = None) -> PaddedValues:
         """Prepare the values of tables for ``forward`` and ``pull_back``."""
+        if self._is_differences:
+            base = np.zeros(self._width)
+            base[: self.layout.n_classes] = numbers.prior
+            own = numbers.cells[self._n_values :]
+            return PaddedValues(base, numbers.cells, None, *self._own_differences(own))
         cells, own = numbers.cells[: self.layout.size], numbers.cells[self.layout.size :]
         base, table = self._differences(numbers.prior, cells)
         sums = None
         if self._components is not None:
             out = table[self._n_cells * self._width :].reshape(-1, self._width)
             sums = self._components.log_sums(cells, out, n_jobs)
-        if not self._leave_one_out:
+        if self._own is None:
             return PaddedValues(base, table, sums)
-        # families with a missing value are read with the row itself in the counts
-        no_prior = np.zeros(self.layout.n_classes)
-        return PaddedValues(base, table, sums, *self._differences(no_prior, own))
+        return PaddedValues(base, table, sums, *self._own_differences(own))
+
+    def _own_differences(self, own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return what ``_differences`` does, of what a row adds in its own class.
+
+        Families with a missing value are read with the row itself in the counts.
+        """
+        assert self._own is not None
+        # a row without weight may read what no other row has: whatever it is, it must be finite
+        base, table = np.zeros(self._width), np.zeros(self._n_values)
+        own = np.append(own[: self._n_own], 0.0)
+        entries.own_differences(own, *self._own, self._usual, self._width, base, table)
+        return base, table
 
     def _differences(self, prior: np.ndarray, cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the sum over usual cells, and the difference of each cell from the usual one."""
@@ -217,7 +273,7 @@ class BlockScores:
             inside = cells
             cells = np.zeros(layout.size)
             cells[self._inside] = inside
-        base, table = np.zeros(width), np.zeros((self._n_cells + self._n_sums) * width)
+        base, table = np.zeros(width), np.zeros(self._n_values)
         entries.differences(
             cells, prior, layout.offsets, self._usual, layout.n_classes, width, base, table
         )
@@ -239,7 +295,7 @@ class BlockScores:
         It is that of the differences and, where values are marginalized, of the components.
         """
         n_classes, n_values = self.layout.n_classes, self._n_values
-        if self._leave_one_out:  # the same again for own classes, their sums over rows first
+        if self._own is not None:  # the same again for own classes, their sums over rows first
             return Numbers(np.zeros(n_classes), np.zeros(n_values + n_classes + n_values))
         return Numbers(np.zeros(n_classes), np.zeros(n_values))
 
@@ -258,19 +314,27 @@ class BlockScores:
         self, ready: PaddedValues, gradient: Numbers, n_jobs: int | None = None
     ) -> Numbers:
         """Return the gradient with respect to the tables, from the sums of ``pull_back``."""
-        values, own_total, own_values = self._split(gradient)
-        n_cells = self._padded.size
-        cells = np.zeros(2 * n_cells if self._leave_one_out else n_cells)
-        self._complete(gradient.prior, values, cells[:n_cells])
-        if self._leave_one_out:
-            self._complete(own_total, own_values, cells[n_cells:])
+        values = gradient.cells[: self._n_values]
+        of_own = self._own_slopes(gradient)
+        if self._is_differences:
+            return Numbers(gradient.prior, np.concatenate([values, of_own]))
+        cells = np.zeros(self._padded.size)
+        self._complete(gradient.prior, values, cells)
         if self._inside is not None:
-            cells = cells.reshape(-1, n_cells)[:, self._inside].ravel()
+            cells = cells[self._inside]
         if self._components is not None and ready.sums is not None:
             residual = values[self._n_cells * self._width :].reshape(-1, self._width)
-            of_tables = cells[: self.layout.size]
-            self._components.add_expected_counts(ready.sums, residual, of_tables, n_jobs)
-        return Numbers(gradient.prior, cells)
+            self._components.add_expected_counts(ready.sums, residual, cells, n_jobs)
+        return Numbers(gradient.prior, np.concatenate([cells, of_own]))
+
+    def _own_slopes(self, gradient: Numbers) -> np.ndarray:
+        """Return the gradient of what rows add in their own class; none if they do not."""
+        if self._own is None:
+            return np.zeros(0)
+        _, total, values = self._split(gradient)
+        out = np.zeros(self._n_own + 1)
+        entries.complete_own(values, total, *self._own, self._usual, self._width, out)
+        return out[:-1]
 
     def _complete(self, total: np.ndarray, sums: np.ndarray, cells: np.ndarray) -> None:
         """Add the gradient of every cell of the tables, from that of the differences."""
@@ -312,7 +376,7 @@ class BlockScores:
         if self._width > residual.shape[1]:
             wide = np.pad(residual, ((0, 0), (0, self._width - residual.shape[1])))
         entries.hand_back(self._entries, self._starts, chunk.start, wide, into.prior, into.cells)
-        if self._leave_one_out:
+        if self._own is not None:
             _, total, own = self._split(into)
             entries.hand_back_own(
                 self._entries, self._starts, chunk.start, self.y, wide, total, own
@@ -324,7 +388,7 @@ class BlockScores:
         A log-joint that is not finite gives a value that is not finite either, and a gradient that
         must not be used.
         """
-        if self._leave_one_out:
+        if self._own is not None:
             values, total, own = self._split(into)
             return float(likelihood_entries.add_own_likelihood(
                 self._entries, self._starts, chunk.start, chunk.stop, self.y, self.weight,
@@ -335,6 +399,14 @@ class BlockScores:
             self._entries, self._starts, chunk.start, chunk.stop, self.y, self.weight, ready.base,
             ready.table, into.prior, into.cells,
         ))  # fmt: skip
+
+
+def _codes_of(layout: Layout, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the codes that tables read of rows: of their own feature, and of its parents."""
+    if isinstance(layout, Configurations):
+        cells = layout.cells_of(codes)
+        return cells, cells
+    return codes, layout.parent_codes(codes)
 
 
 def _alike_together(lengths: np.ndarray, weight: np.ndarray) -> np.ndarray:

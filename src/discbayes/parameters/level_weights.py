@@ -49,6 +49,8 @@ CLASS_FACTOR = 3.0  # on the penalty, for the deviations of classes
 SHARED_PENALTY = 1.0  # of the deviation of a shared weight from one
 PRIOR_PENALTY = 0.1  # of the deviation of the class parameters from the class shares
 PART_CELLS = 50_000  # of the tables that a thread computes
+PATIENCE = 2  # iterations of little gain, after which a fit ends
+PROBES, PROBE = 2, 1e-3  # of the curvature, and how far they go
 CELL_WORK = 4.0  # nanoseconds for each number of a level
 
 
@@ -64,8 +66,8 @@ class LevelWeights:
     n_jobs : int, optional
         The number of threads.
     observed_only : bool, default=False
-        Whether tables have those parent configurations only that occur, while the weights are
-        learned; the others have no free cells.
+        Whether tables have those cells only that occur, as differences from the usual ones, while
+        the weights are learned; other parent configurations have no free cells.
     """
 
     normalized, repeats = True, 1.0
@@ -84,6 +86,10 @@ class LevelWeights:
             levels.observed if observed_only else Configurations.all_of(levels.layout)
         )
         self._arrays = levels.arrays(self.configurations)
+        self._usual = levels.usual if observed_only else np.full_like(levels.usual, -1)
+        # classes in memory: of levels, and of the tables that are written
+        self._widths = levels.width, levels.width if observed_only else self.n_prior
+        self._own = levels.own_arrays
         self.level_of = levels.level_of
         self.n_shared = int(self.level_of.max(initial=-1)) + 1
         self.free_start = self._place_free()
@@ -96,7 +102,15 @@ class LevelWeights:
         # the columns of what does not depend on the class stay equal
         depends = np.array(self.layout.structure.class_children, bool)
         self._by_class = np.repeat(depends, [len(group) for group in levels.values])[:, None]
-        self._parts = _parts(np.diff(self.configurations.offsets))
+        lines = np.diff(self.configurations.start)
+        self._parts = _parts(lines * self.layout.cards * self.n_prior)
+        # what the numbers are, one after the other: tables, own cells, sums of lines, usual cells
+        self._ends_of_numbers = np.cumsum([
+            self.configurations.size // self.n_prior * self._widths[1],
+            self._own.classes.size,
+            lines.sum() * levels.width,
+            lines.size * levels.width,
+        ]).tolist()  # fmt: skip
 
     def _place_free(self) -> np.ndarray:
         """Return where the free cells of each feature start; without the class there are none."""
@@ -129,40 +143,55 @@ class LevelWeights:
         of_classes = deviations[n_levels:].reshape(n_levels, self.n_prior)
         return np.asarray(of_levels[:, None] + self._by_class * of_classes)
 
+    def _split_numbers(self, numbers: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Return the tables, what leaving a row out adds, the sums of lines, and usual cells."""
+        ends, width = self._ends_of_numbers, self._widths[0]
+        return (
+            numbers[: ends[0]],
+            numbers[ends[0] : ends[1]],
+            numbers[ends[1] : ends[2]].reshape(-1, width),
+            numbers[ends[2] :].reshape(-1, width),
+        )
+
     def numbers(self, free: np.ndarray) -> Numbers:
-        """Return log P(c), not normalized, and log θ; then what leaving a row out adds to it."""
+        """Return log P(c), not normalized, and log θ; then what leaving a row out adds to it.
+
+        If log θ are differences from usual cells, these are added to log P(c).
+        """
         weights, cells = self.weights(free), self.split(free)[3]
-        size = self.configurations.size
-        numbers = Numbers(free[: self.n_prior].copy(), np.empty(2 * size))
+        numbers = np.empty(self._ends_of_numbers[-1])
+        tables, own, norms, usual = self._split_numbers(numbers)
+        usual[:] = 0.0
 
         def one(features: tuple[int, int]) -> None:
             kernels.weighted_tables(
-                weights, cells, self.free_start, self._arrays, self.n_prior, features,
-                numbers.cells[:size], numbers.cells[size:],
+                weights, cells, self.free_start, self._arrays, self._widths, features, self._usual,
+                usual, norms, tables,
             )  # fmt: skip
 
-        parallel_map(one, self._parts, self.n_jobs, work=CELL_WORK * size)
-        return numbers
+        parallel_map(one, self._parts, self.n_jobs, work=CELL_WORK * tables.size)
+        kernels.own_values(weights, self._own, self._arrays.first, own)
+        return Numbers(free[: self.n_prior] + usual[:, : self.n_prior].sum(axis=0), numbers)
 
     def pull_back(self, free: np.ndarray, numbers: Numbers, gradient: Numbers) -> np.ndarray:
         """Return the gradient with respect to the parameters, given these and their tables."""
         back = np.zeros(self.size)
         prior, shared, deviations, cells = self.split(back)
         prior[:] = gradient.prior
-        size = self.configurations.size
-        own = gradient.cells[size:]
-        if not own.size:  # of rows that are not left out
-            own = np.zeros(size)
-
+        weights, free_cells = self.weights(free), self.split(free)[3]
+        norms = self._split_numbers(numbers.cells)[2]
+        tables, own = np.split(gradient.cells, self._ends_of_numbers[:1])
         slopes = np.zeros((self.level_of.size, self.n_prior))
 
         def one(features: tuple[int, int]) -> None:
             kernels.weight_gradient(
-                numbers.cells[:size], gradient.cells[:size], own, self.free_start,
-                self._arrays, self.n_prior, features, slopes, cells,
+                weights, free_cells, self.free_start, self._arrays, self._widths, features,
+                self._usual, norms, tables, gradient.prior, slopes, cells,
             )  # fmt: skip
 
-        parallel_map(one, self._parts, self.n_jobs, work=CELL_WORK * size)
+        parallel_map(one, self._parts, self.n_jobs, work=CELL_WORK * tables.size)
+        if own.size:  # of rows that are left out
+            kernels.own_gradient(own, self._own, self._arrays.first, slopes)
         n_levels = self.level_of.size
         deviations[:n_levels] = slopes.sum(axis=1)
         deviations[n_levels:] = (self._by_class * slopes).ravel()
@@ -180,7 +209,7 @@ class LevelWeights:
         """Return the parameters with free cells, of zero, where a configuration does not occur."""
         *others, cells = self.split(free)
         filled = np.zeros(whole.n_free)
-        used, start = self.configurations.used, self.configurations.whole_start
+        used, start = self.configurations.used_lines, self.configurations.whole_start
         for i in np.flatnonzero(np.diff(whole.free_start)):
             to = filled[whole.free_start[i] : whole.free_start[i + 1]]
             of_feature = cells[self.free_start[i] : self.free_start[i + 1]]
@@ -211,10 +240,32 @@ class _LevelPenalty(Penalty):
         return 0.5 * float(dot(slope, away)), slope
 
 
+def _curvature(problem: Problem, point: np.ndarray) -> np.ndarray:
+    """Return about the second derivative of the loss along each parameter: means of each kind.
+
+    A weight moves all cells of its level, so that its curvature is much larger than that of a free
+    cell. The change of the gradient along random signs z gives it: the mean of z·Hz is the trace.
+    """
+    penalty, weights = problem.penalty, problem.parameterization
+    assert isinstance(penalty, _LevelPenalty)
+    assert isinstance(weights, LevelWeights)
+    least = penalty.strengths / problem.total_weight
+    gradient = problem.loss(point)[1]
+    rng = np.random.default_rng(0)
+    found = np.zeros(point.size)
+    for _ in range(PROBES):
+        signs = rng.choice([-1.0, 1.0], point.size)
+        found += signs * (problem.loss(point + PROBE * signs)[1] - gradient) / (PROBE * PROBES)
+    for part, of_data in zip(weights.split(least), weights.split(found - least), strict=True):
+        part += max(of_data.mean(), 0.0) if part.size else 0.0
+    # the first step moves the cells of all features of a row, which add up
+    return least * weights.layout.structure.n_features
+
+
 class PreparedLevels(NamedTuple):
     """Levels, and the rows of a fit of their weights.
 
-    With ``observed_only`` they have those parent configurations only that occur.
+    With ``observed_only`` they have those cells only that occur.
     """
 
     levels: BackoffLevels
@@ -349,7 +400,7 @@ class LevelWeightedCCBN(BaseEstimator):
         levels = smoothing.levels(data, counts, structure, n_jobs)
         observed_only = not data.n_missing.any()
         layout = levels.observed if observed_only else levels.layout
-        scores = LogScores(data, layout, True, n_jobs, leave_one_out=True)
+        scores = LogScores(data, layout, True, n_jobs, levels.own_cells(observed_only))
         return PreparedLevels(levels, scores, observed_only)
 
     def maximize(
@@ -406,7 +457,9 @@ class LevelWeightedCCBN(BaseEstimator):
             score = -loss * problem.total_weight
             context.record(most=self.max_iter, iteration=next(iterations), score=score)
 
-        minimize = partial(lbfgs, problem.loss, begin, self.max_iter, self.tol)
+        minimize = partial(lbfgs, problem.loss, begin, self.max_iter, self.tol, patience=PATIENCE)
+        if parameterization.n_free:
+            minimize = partial(minimize, curvature=_curvature(problem, begin))
         return parameterization, until_interrupted(minimize, record, context.interrupts)
 
     def _penalty(self, parameterization: LevelWeights, center: np.ndarray) -> _LevelPenalty:

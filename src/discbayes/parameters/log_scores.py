@@ -13,7 +13,7 @@ from discbayes.data.row_blocks import in_blocks
 from discbayes.data.row_keys import distinct_rows
 from discbayes.data.rows import Rows
 from discbayes.network import Layout
-from discbayes.parameters.block_scores import BlockScores
+from discbayes.parameters.block_scores import BlockScores, OwnCells
 
 
 class LogScores:
@@ -32,8 +32,8 @@ class LogScores:
         Whether the tables will be normalized.
     n_jobs : int, optional
         The number of threads.
-    leave_one_out : bool, default=False
-        Whether values come twice, as in ``BlockScores``.
+    own : OwnCells, optional
+        The cells to which a row adds something in its own class.
     """
 
     def __init__(
@@ -42,14 +42,12 @@ class LogScores:
         layout: Layout,
         normalized: bool,
         n_jobs: int | None = None,
-        leave_one_out: bool = False,
+        own: OwnCells | None = None,
     ):
         self.layout, self.normalized = layout, normalized
         rows = in_blocks(data)
         self.complete = not rows.n_missing.any()
-        prepare = partial(
-            _prepare, layout=layout, normalized=normalized, leave_one_out=leave_one_out
-        )
+        prepare = partial(_prepare, layout=layout, normalized=normalized, own=own)
         self._kept = rows.keep(prepare, n_jobs)
         totals: _Totals = self.sum(_totals, (), n_jobs)
         self.total_weight, self.class_weights = totals.total_weight, totals.class_weights
@@ -80,9 +78,9 @@ class _Totals(NamedTuple):
 
 
 def _prepare(
-    data: Encoded, layout: Layout, normalized: bool, leave_one_out: bool = False
+    data: Encoded, layout: Layout, normalized: bool, own: OwnCells | None = None
 ) -> BlockScores:
-    return BlockScores(distinct_rows(data), layout, normalized, leave_one_out)
+    return BlockScores(distinct_rows(data), layout, normalized, own)
 
 
 def _totals(block: BlockScores, n_jobs: int | None) -> _Totals:

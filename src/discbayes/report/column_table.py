@@ -28,6 +28,10 @@ _MISSING = {
     "drop": "Training rows with missing values were left out.",
     "error": "Missing values in the training rows were refused.",
 }
+_USUAL = (
+    "It is evidence in rows whose missing values are like those of the training rows; where others"
+    " are missing, or more of them, all are marginalized."
+)
 _UNSEEN = {
     "marginalize": "A category that the training rows do not have counts as missing.",
     "error": "A category that the training rows do not have is refused.",
@@ -106,6 +110,8 @@ def _handling(clf: BayesNetClassifier) -> str:
     if missing == AUTO:
         missing = "value" if reads else "available"
         chosen = "Held-out rows were predicted better that way." if reads else ""
+    if isinstance(clf.calibration_, LogPool) and clf.calibration_.reads_missing.any():
+        chosen = f"{chosen} {_USUAL}".strip()
     sentences = [
         _MISSING.get(missing, ""),
         chosen,

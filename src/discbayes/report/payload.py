@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from discbayes.bayesnet import BayesNet
-from discbayes.calibration import POOL_EXPONENT, Calibration, Isotonic, LogPool, Temperature
+from discbayes.calibration import POOL_EXPONENT, RARE, Calibration, Isotonic, LogPool, Temperature
 from discbayes.data import Domain, Variable
 from discbayes.network import CPTs
 
@@ -114,6 +114,9 @@ def _calibration(calibration: Calibration | None) -> dict[str, Any] | None:
                 "doubt": float(calibration.doubt),
                 "usual_missing": float(calibration.usual_missing),
                 "exponent": POOL_EXPONENT,
+                "unusual": float(calibration.unusual),
+                "rare": RARE,
+                "reads_missing": calibration.reads_missing.tolist(),
                 "generative": _tables(calibration.generative.parameters),
             }
     raise TypeError(f"a report cannot hold the calibration {calibration!r}")

@@ -123,8 +123,9 @@ def _calibration(calibration: Any) -> str:
     if isinstance(calibration, Temperature):
         return f"temperature {calibration.temperature:.3g}"
     if isinstance(calibration, LogPool):
+        usual = " and how usual they are" if calibration.reads_missing.any() else ""
         return (
             "log-linear pool of the discriminative and the generative parameters, by the share of"
-            " missing values"
+            f" missing values{usual}"
         )
     return "isotonic regression"

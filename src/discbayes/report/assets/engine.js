@@ -30,6 +30,13 @@ function sum(numbers) {
   return numbers.reduce((a, b) => a + b, 0);
 }
 
+// The logarithm of the sum of numbers that are given by their logarithms.
+function logSum(numbers) {
+  const largest = max(numbers);
+  if (largest === -Infinity) return largest;
+  return largest + Math.log(sum(numbers.map((number) => Math.exp(number - largest))));
+}
+
 // The strides of axes of these cardinalities, with the class as the innermost axis.
 function stridesOf(cards, nClasses) {
   const strides = new Array(cards.length);
@@ -63,6 +70,7 @@ class CPTs {
     this.logTheta = new Float64Array(sum(this._sizes));
     texts.forEach((text, i) => {
       this._own(this.logTheta, i).set(classChild[i] ? decoded(text) : repeated(decoded(text), nClasses));
+      if (model.hidesMissing[i]) this._hideMissing(i, nClasses, cards[i]);
       if (states[i] !== null) this._sumStates(i, nClasses);
     });
     this.shifts = cards.map((_, t) => (model.normalized ? 0 : finiteMax(this._own(this.logTheta, t))));
@@ -72,6 +80,20 @@ class CPTs {
 
   _own(flat, t) {
     return flat.subarray(this.offsets[t], this.offsets[t] + this._sizes[t]);
+  }
+
+  // Take the last value of a feature, "missing", out of its table. Where all others are impossible they become equally
+  // probable.
+  _hideMissing(i, nClasses, card) {
+    const table = this._own(this.logTheta, i);
+    for (let from = 0; from < table.length; from += card * nClasses) {
+      for (let c = 0; c < nClasses; c++) {
+        const cells = Array.from({ length: card - 1 }, (_, value) => from + value * nClasses + c);
+        const total = logSum(cells.map((k) => table[k]));
+        for (const k of cells) table[k] = total > -Infinity ? table[k] - total : -Math.log(card - 1);
+        table[from + (card - 1) * nClasses + c] = -Infinity;
+      }
+    }
   }
 
   // Fill in the table by state of a feature, whose states are runs of its values.
@@ -348,19 +370,28 @@ function calibrationOf(description) {
   };
 }
 
-// The log pool of the log-joints of a network and of its generative estimates, for rows with a share of missing values.
+// The log pool of the log-joints of a network and of its generative estimates, with the weights of a row.
 class LogPool {
-  constructor({ scale, usual_missing: usual, exponent, class_shares: shares }) {
+  constructor({ scale, usual_missing: usual, exponent, class_shares: shares, unusual, rare }) {
     this._logShares = decoded(shares).map(Math.log);
-    this.weightsOf = (share) => {
+    // for the share of unknown values, that of values which generative estimates marginalize, and the probability that
+    // missing values are usual
+    this.weightsOf = (share, hidden, isUsual) => {
       const beyond = Math.max(share - usual, 0) / Math.max(1 - usual, 1e-9);
-      const own = (1 - Math.min(beyond, 1)) ** exponent;
-      return { own, generative: (1 - own) * scale ** (1 - share) };
+      const own = isUsual * (1 - Math.min(beyond, 1)) ** exponent;
+      return { own, generative: (1 - own) * scale ** (1 - hidden) };
+    };
+    // The probability that missing values are usual, by Bayes' rule: from the log-joint of generative estimates that
+    // read them, with some other values unknown, and of those that marginalize them, with all of these among the columns.
+    this.usualOf = (read, nUnknown, marginalized, nHidden, nColumns) => {
+      const asUsual = logSum(read) + nUnknown * Math.log(rare);
+      const asUnusual = logSum(marginalized) - logChoose(nColumns, nHidden) - Math.log(nColumns + 1);
+      const odds = asUsual - asUnusual + Math.log1p(-unusual) - Math.log(unusual);
+      return Number.isNaN(odds) ? 1 : 1 / (1 + Math.exp(-odds));
     };
   }
 
-  pooled(scores, generative, share) {
-    const weights = this.weightsOf(share);
+  pooled(scores, generative, weights) {
     return scores.map((score, c) => {
       const prior = this._logShares[c];
       if (prior === -Infinity) return prior;
@@ -371,9 +402,8 @@ class LogPool {
 
   // The product of powers of P(value | class), an array (value, class), normalized in each class. In a class
   // that these scores make impossible, or in which every value is, all are equally probable.
-  pooledShares(own, generative, share, scores) {
+  pooledShares(own, generative, weights, scores) {
     const n = this._logShares.length;
-    const weights = this.weightsOf(share);
     const part = (k) => weighted(weights.own, Math.log(own[k])) + weighted(weights.generative, Math.log(generative[k]));
     const logs = Float64Array.from(own, (_, k) => part(k));
     const totals = Float64Array.from({ length: n }, (_, c) => logSum(logs.filter((_, k) => k % n === c)));
@@ -382,6 +412,13 @@ class LogPool {
       return possible ? Math.exp(number - totals[k % n]) : n / logs.length;
     });
   }
+}
+
+// The logarithm of the number of sets of k among n.
+function logChoose(n, k) {
+  let total = 0;
+  for (let i = 1; i <= k; i++) total += Math.log((n - k + i) / i);
+  return total;
 }
 
 // A weighted logarithm; what has no weight may be infinite.
@@ -413,12 +450,6 @@ function normalizedLogs(scores) {
 // log P / (1 - P) of each class; a sum over the other classes keeps it exact where 1 - P would round to 0.
 function logOdds(scores) {
   return scores.map((score, c) => (score === -Infinity ? -Infinity : score - logSum(scores.filter((_, k) => k !== c))));
-}
-
-function logSum(numbers) {
-  const largest = max(numbers);
-  if (largest === -Infinity) return largest;
-  return largest + Math.log(sum(numbers.map((number) => Math.exp(number - largest))));
 }
 
 function entropyOf(probabilities) {
@@ -487,9 +518,15 @@ class Model {
     this._calibration = calibrationOf(payload.calibration);
     this._pool = null;
     this._generative = null;
+    this._observed = null; // the same without the values "missing", where these are evidence in usual rows only
+    this.hidesMissing = payload.hides_missing || this.labels.map(() => false);
     if (payload.calibration !== null && payload.calibration.kind === "pool") {
       this._pool = new LogPool(payload.calibration);
-      this._generative = new Model({ ...payload, ...payload.calibration.generative, calibration: null });
+      const generative = { ...payload, ...payload.calibration.generative, calibration: null };
+      this._readsMissing = payload.calibration.reads_missing;
+      this._generative = new Model(generative);
+      this._observed = this._generative;
+      if (this._readsMissing.some(Boolean)) this._observed = new Model({ ...generative, hides_missing: this._readsMissing });
     }
     this._children = childrenOf(this.parents);
     this._tables = new CPTs(this, payload.tables);
@@ -548,16 +585,16 @@ class Model {
   // pool are those of the whole row at each step.
   contributions(codes) {
     const known = this._checked(codes);
-    const share = this._shareMissing(known);
-    const impossible = !isPossible(this._scores(known, share));
+    const weights = this._weights(known);
+    const impossible = !isPossible(this._scores(known, weights));
     const soFar = new Int32Array(known.length).fill(UNKNOWN);
-    const base = logOdds(this._logPosterior(soFar, share));
+    const base = logOdds(this._logPosterior(soFar, weights));
     const items = [];
     let before = base;
     for (const feature of this.order) {
       if (known[feature] === UNKNOWN) continue;
       soFar[feature] = known[feature];
-      const after = impossible ? base : logOdds(this._logPosterior(soFar, share));
+      const after = impossible ? base : logOdds(this._logPosterior(soFar, weights));
       const values = after.map((odds, c) => (odds === before[c] ? 0 : odds - before[c]));
       items.push({ feature, given: this._given(feature, soFar), values });
       before = after;
@@ -569,12 +606,12 @@ class Model {
   // where the known values are impossible in every class.
   information(codes) {
     const known = this._checked(codes);
-    const share = this._shareMissing(known);
-    const posterior = this._logPosterior(known, share).map(Math.exp);
-    const scores = this._scores(known, share);
+    const weights = this._weights(known);
+    const posterior = this._logPosterior(known, weights).map(Math.exp);
+    const scores = this._scores(known, weights);
     const possible = isPossible(scores);
     const items = [];
-    for (const [feature, marginal] of this._missingPosteriors(known, share, scores)) {
+    for (const [feature, marginal] of this._missingPosteriors(known, weights, scores)) {
       items.push({ feature, gain: possible ? gainOf(posterior, marginal) : 0 });
     }
     const rounded = (item) => Math.round(item.gain * GAIN_PRECISION);
@@ -584,12 +621,12 @@ class Model {
 
   // P(value | known values, class) of every unknown feature, an array (value, class) for each; both networks of a pool
   // give it together, with their weights.
-  _missingPosteriors(known, share, scores) {
+  _missingPosteriors(known, weights, scores) {
     const plans = this._groups(known, this._everything()).map((group) => this._plan(group, known));
     const found = plans.flatMap((plan) => this._marginals(plan, known));
     if (this._pool === null) return found;
-    const other = new Map(this._generative._missingPosteriors(known));
-    return found.map(([feature, own]) => [feature, this._pool.pooledShares(own, other.get(feature), share, scores)]);
+    const other = new Map(this._observed._missingPosteriors(this._hidden(known)));
+    return found.map(([feature, own]) => [feature, this._pool.pooledShares(own, other.get(feature), weights, scores)]);
   }
 
   // ---- from codes to a log posterior
@@ -606,22 +643,39 @@ class Model {
     });
   }
 
-  // The share of unknown features, among those of several values.
-  _shareMissing(codes) {
-    const used = this.labels.map((list) => list.length > 1);
-    const n = used.filter(Boolean).length;
-    return codes.filter((code, i) => used[i] && code === UNKNOWN).length / Math.max(1, n);
+  // The weights of both networks of a pool in a row; null without a pool.
+  _weights(codes) {
+    if (this._pool === null) return null;
+    const n = this.labels.filter((list) => list.length > 1).length;
+    const hidden = this._hidden(codes);
+    const [nUnknown, nHidden] = [this._nUnknown(codes), this._nUnknown(hidden)];
+    let usual = 1;
+    if (nHidden > nUnknown) {
+      const marginalized = this._observed._logJoint(hidden);
+      usual = this._pool.usualOf(this._generative._logJoint(codes), nUnknown, marginalized, nHidden, n);
+    }
+    return this._pool.weightsOf(nUnknown / Math.max(1, n), nHidden / Math.max(1, n), usual);
   }
 
-  _logPosterior(codes, share = this._shareMissing(codes)) {
-    const scores = this._scores(codes, share);
+  // The number of unknown features, among those of several values.
+  _nUnknown(codes) {
+    return codes.filter((code, i) => code === UNKNOWN && this.labels[i].length > 1).length;
+  }
+
+  // Codes as the generative estimates of a pool read them: values "missing" are unknown where they may be unusual.
+  _hidden(codes) {
+    return codes.map((code, i) => (this._readsMissing[i] && code === this.labels[i].length - 1 ? UNKNOWN : code));
+  }
+
+  _logPosterior(codes, weights = this._weights(codes)) {
+    const scores = this._scores(codes, weights);
     return this._calibration(isPossible(scores) ? scores : normalizedLogs(this.logPrior));
   }
 
-  // The log-joint behind the posterior: a pool is one of two networks, for rows with a share of missing values.
-  _scores(codes, share) {
+  // The log-joint behind the posterior: a pool is one of two networks, with their weights.
+  _scores(codes, weights) {
     const own = this._logJoint(codes);
-    return this._pool === null ? own : this._pool.pooled(own, this._generative._logJoint(codes), share);
+    return this._pool === null ? own : this._pool.pooled(own, this._observed._logJoint(this._hidden(codes)), weights);
   }
 
   _logJoint(codes) {

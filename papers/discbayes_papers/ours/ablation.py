@@ -1,0 +1,191 @@
+"""Each part of the default left out in turn: what does it contribute?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from functools import partial
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+
+from discbayes import (
+    KDB,
+    BayesNetClassifier,
+    EqualFrequencyDiscretizer,
+    HierarchicalSmoothing,
+    LevelWeightedCCBN,
+    TwoResolutionDiscretizer,
+)
+from discbayes.evaluation.result_blocks import Block, ResultTable, Text
+from discbayes.evaluation.result_store import Result, Store
+from discbayes.evaluation.statistics import win_draw_loss
+from discbayes.evaluation.tasks import Task
+from discbayes.parameters.log_scores import LogScores
+from discbayes_papers.experiment import Experiment
+from discbayes_papers.ours import scenarios
+from discbayes_papers.ours.contenders import Contender
+from discbayes_papers.ours.manifest import DISTINCT, LARGE
+from discbayes_papers.ours.scenarios import GROUPS, SCENARIOS, Figures, key
+from discbayes_papers.parts import N_FOLDS
+
+JUDGED_IN = ("complete", "mcar-30", "mnar")
+QUICK = ("iris", "wine")
+CHOOSING = "discbayes.classifier.choosing"
+LEVELS = "discbayes.parameters.level_weights"
+
+
+class ChangedDefault:
+    """The default with other settings, or with parts of it replaced while it is fitted.
+
+    Parts are replaced by the place where they are looked up.
+    """
+
+    def __init__(self, replaced: Mapping[str, Any], settings: Mapping[str, Any]):
+        self._replaced = replaced
+        self._classifier = BayesNetClassifier(n_jobs=1, random_state=0, **settings)
+
+    def fit(self, X: Any, y: Any) -> ChangedDefault:
+        """Fit with the parts replaced."""
+        with ExitStack() as replacements:
+            for place, part in self._replaced.items():
+                replacements.enter_context(patch(place, part))
+            self._classifier.fit(X, y)
+        self.classes_ = self._classifier.classes_
+        return self
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the probabilities of the classes."""
+        return self._classifier.predict_proba(X)
+
+
+def _changed(name: str, replaced: Mapping[str, Any] | None = None, **settings: Any) -> Contender:
+    return Contender(name, partial(ChangedDefault, replaced or {}, settings), ours=True)
+
+
+def _with_optimistic_levels(*arguments: Any, **options: Any) -> Any:
+    """Return the rows of a fit that read the levels with themselves in the counts."""
+    return LogScores(*arguments, **{**options, "leave_one_out": False})
+
+
+def _unsmoothed() -> dict[str, Any]:
+    smoothing = partial(HierarchicalSmoothing, bandwidth=0.0)
+    return {
+        f"{CHOOSING}.LevelWeightedCCBN": partial(LevelWeightedCCBN, bandwidth=0.0),
+        f"{CHOOSING}.HierarchicalSmoothing": smoothing,
+        "discbayes.classifier.fitting.HierarchicalSmoothing": smoothing,
+    }
+
+
+DEFAULT = "default"
+VARIANTS = {
+    DEFAULT: _changed("the default"),
+    "no-edges": _changed("no edges", structure="nb"),
+    "one-parent": _changed("one parent at most", structure=KDB(1, score="loo", selective=True)),
+    "generative": _changed(
+        "all weights one (generative)",
+        structure=KDB(2, score="loo", selective=True),
+        parameters="hierarchy",
+        discretizer=TwoResolutionDiscretizer(min_states=8),
+        missing="available",
+        calibrate="temperature",
+    ),
+    "shared-weights": _changed(
+        "weights that all features share only",
+        {f"{CHOOSING}.LevelWeightedCCBN": partial(LevelWeightedCCBN, weight_penalty=1e9)},
+    ),
+    "no-free": _changed("no free parameters", {f"{CHOOSING}.PENALTIES": ()}),
+    "optimistic": _changed(
+        "levels not read leave-one-out", {f"{LEVELS}.LogScores": _with_optimistic_levels}
+    ),
+    "unsmoothed": _changed("no smoothing over neighboring intervals", _unsmoothed()),
+    "quantiles": _changed(
+        "coarse intervals: eight quantiles", discretizer=TwoResolutionDiscretizer(8)
+    ),
+    "mdlp": _changed("one resolution: MDLP", discretizer="mdlp"),
+    "ef8": _changed("one resolution: eight quantiles", discretizer=EqualFrequencyDiscretizer(8)),
+    "no-pool": _changed("no pool with generative estimates", calibrate="temperature"),
+    "marginalized": _changed("missing values never evidence", missing="available"),
+    "evidence": _changed("missing values always evidence", missing="value"),
+}
+
+
+# ---- running
+
+
+def tasks(quick: bool) -> list[Task]:
+    """One variant on one fold in each task, the small data sets first."""
+    return [
+        Task(name, fold, tuple(key(variant, scenario) for scenario in JUDGED_IN), 0, judged)
+        for name in (QUICK if quick else [name for name in DISTINCT if name not in LARGE])
+        for fold in range(1 if quick else N_FOLDS)
+        for variant in VARIANTS
+    ]
+
+
+def judged(task: Task) -> Iterator[Result]:
+    """The figures of a variant on a fold."""
+    return scenarios.figures_of(task, VARIANTS)
+
+
+# ---- the page
+
+
+def page(store: Store) -> list[Block]:
+    """How much worse the default is without each of its parts, scenario by scenario."""
+    found = Figures(store)
+    n_folds = 1 + max((result.fold for result in store), default=0)
+    blocks: list[Block] = [
+        _differences(found, scenario, title, members)
+        for scenario in JUDGED_IN
+        for title, members in _groups(found, scenario, n_folds)
+    ]
+    return blocks or [Text("There are no data sets yet on which all variants were run.")]
+
+
+def _groups(found: Figures, scenario: str, n_folds: int) -> list[tuple[str, list[str]]]:
+    names = found.complete_sets([key(variant, scenario) for variant in VARIANTS], n_folds)
+    groups = [
+        (title, [name for name in names if belongs(name)]) for title, belongs in GROUPS.items()
+    ]
+    return [(title, members) for title, members in groups if len(members) > 1]
+
+
+def _differences(found: Figures, scenario: str, title: str, names: Sequence[str]) -> ResultTable:
+    tables = {
+        metric: found.table(metric, scenario, names, list(VARIANTS))
+        for metric in ("accuracy", "log_loss")
+    }
+    rows = []
+    for at, variant in enumerate(VARIANTS.values()):
+        accuracy, loss = tables["accuracy"][:, at], tables["log_loss"][:, at]
+        cells = [f"{100 * accuracy.mean():.2f}", f"{loss.mean():.4f}", "", ""]
+        if at:
+            away = 100 * (accuracy - tables["accuracy"][:, 0]).mean()
+            cells[0] = f"{away:+.2f}"
+            cells[1] = f"{(loss - tables['log_loss'][:, 0]).mean():+.4f}"
+            cells[2:] = [_wins(tables[metric], at, metric == "accuracy") for metric in tables]
+        rows.append([variant.name, *cells])
+    header = ["left out or changed", "accuracy", "log loss", "wins, accuracy", "wins, log loss"]
+    note = (
+        f"Means over {len(names)} data sets: of the default as they are, of the variants as"
+        " differences to it. Wins, draws and losses of the default, and the p of the sign test."
+    )
+    return ResultTable(f"{SCENARIOS[scenario].title}: {title}", header, rows, note)
+
+
+def _wins(table: np.ndarray, variant: int, larger_is_better: bool) -> str:
+    test = win_draw_loss(table[:, 0], table[:, variant], larger_is_better=larger_is_better)
+    return f"{test.wins}/{test.draws}/{test.losses} ({test.p:.2g})"
+
+
+EXPERIMENT = Experiment(
+    name="ablation",
+    paper="ours",
+    where="",
+    title="Each part of the default left out in turn",
+    tasks=tasks,
+    page=page,
+    metrics=scenarios.METRICS,
+)
