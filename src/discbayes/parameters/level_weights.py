@@ -20,6 +20,7 @@ from functools import partial
 from itertools import count as count_up
 from itertools import pairwise
 from typing import NamedTuple
+from zlib import crc32
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -134,6 +135,30 @@ class LevelWeights:
         log_prior[:] = self.levels.log_prior
         shared[:] = 1.0
         return free
+
+    def random_signs(self, seed: int) -> np.ndarray:
+        """Return −1 or 1 for each parameter, whatever the order and the names of columns are.
+
+        Those of a feature are drawn with its generative estimates as the seed, in digits that do
+        not depend on the machine.
+        """
+        signs = np.empty(self.size)
+        prior, shared, deviations, cells = self.split(signs)
+        n_levels = self.level_of.size
+        of_classes = deviations[n_levels:].reshape(n_levels, self.n_prior)
+        first = starts_of(np.array([len(group) for group in self.levels.values]))
+        parts = [[prior, shared]]
+        for i in range(self.layout.structure.n_features):
+            levels = slice(first[i], first[i + 1])
+            free = slice(self.free_start[i], self.free_start[i + 1])
+            parts.append([deviations[levels], of_classes[levels], cells[free]])
+        rounded = [np.round(group[0], 6) + 0.0 for group in self.levels.values]  # no -0.0
+        keys = [0, *(crc32(estimates.tobytes()) for estimates in rounded)]
+        for key, arrays in zip(keys, parts, strict=True):
+            rng = np.random.default_rng([seed, key])
+            for array in arrays:
+                array[...] = rng.choice([-1.0, 1.0], array.shape)
+        return signs
 
     def weights(self, free: np.ndarray) -> np.ndarray:
         """Return the weight of each level of each feature in each class."""
@@ -251,10 +276,9 @@ def _curvature(problem: Problem, point: np.ndarray) -> np.ndarray:
     assert isinstance(weights, LevelWeights)
     least = penalty.strengths / problem.total_weight
     gradient = problem.loss(point)[1]
-    rng = np.random.default_rng(0)
     found = np.zeros(point.size)
-    for _ in range(PROBES):
-        signs = rng.choice([-1.0, 1.0], point.size)
+    for probe in range(PROBES):
+        signs = weights.random_signs(probe)
         found += signs * (problem.loss(point + PROBE * signs)[1] - gradient) / (PROBE * PROBES)
     for part, of_data in zip(weights.split(least), weights.split(found - least), strict=True):
         part += max(of_data.mean(), 0.0) if part.size else 0.0
