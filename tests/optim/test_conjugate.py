@@ -110,6 +110,7 @@ def test_margins_of_waveform_are_not_called_converged_on_the_way(data_folder):
         tables = MaxMargin(0.1, **settings).learn(data, counts, structure, Context())
         return Margin(0.1, 10.0, 0.5).value(log_joint(tables, data.codes), data.y) / data.n_samples
 
-    with pytest.warns(ConvergenceWarning, match="max_iter=400"):
-        value = reached(solver="cg", tol=1e-8, max_iter=400)
+    with pytest.warns(ConvergenceWarning, match="max_iter=1200"):
+        # how far 400 iterations come depends on rounding, and so on the processor
+        value = reached(solver="cg", tol=1e-8, max_iter=1200)
     assert value > reached(solver="lbfgs") - 0.003

@@ -323,8 +323,9 @@ def test_the_corner_of_the_grid_of_p13_has_a_bound_of_use(kind, data_folder):
     learner = {"nb": NaiveBayes(), "tan": SpanningTree(), "kdb": KDB(k=2)}[kind]
     structure = learner.learn(data, count(data), Context())
     assert structure.is_c1 == (kind != "kdb")
-    # no warning: it is within the tolerance
-    found, context = learned(data, structure, MLBNSVM(1024.0, 20.0))
+    # no warning: it is within the tolerance, for which some processors need 3,000 iterations, and
+    # others 10,000
+    found, context = learned(data, structure, MLBNSVM(1024.0, 20.0, max_iter=10_000))
     assert 0 < context.history[-1]["gap"] <= 1e-3
     assert problem_11(found, data, 1024.0, 20.0) == pytest.approx(
         -context.history[-1]["score"], rel=1e-9

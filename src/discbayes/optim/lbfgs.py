@@ -58,8 +58,9 @@ class _Memory:
     def __init__(self, n: int, scale: np.ndarray):
         self._scale = scale
         self._longest = int(np.clip(MEMORY_CELLS // max(n, 1), *MEMORY))
-        self._steps, self._changes = np.empty((self._longest, n)), np.empty((self._longest, n))
-        self._products, self._shares = np.empty(self._longest), np.empty(self._longest)
+        n_places = self._longest + 1  # one to write a step before it is clear whether it is added
+        self._steps, self._changes = np.empty((n_places, n)), np.empty((n_places, n))
+        self._products, self._shares = np.empty(n_places), np.empty(n_places)
         self._newest, self._size = -1, 0
 
     def direction(self, gradient: np.ndarray) -> np.ndarray:
@@ -84,8 +85,7 @@ class _Memory:
 
     def add(self, here: Evaluation, there: Evaluation) -> None:
         """Add a step, unless rounding hides the curvature along it."""
-        place = (self._newest + 1) % self._longest
-        # that of the oldest step, which is forgotten even if this one is not added
+        place = (self._newest + 1) % (self._longest + 1)
         step, change = self._steps[place], self._changes[place]
         kernels.subtract(there.point, here.point, step)
         kernels.subtract(there.gradient, here.gradient, change)
@@ -94,8 +94,6 @@ class _Memory:
             self._newest = place
             self._size = min(self._size + 1, self._longest)
             self._products[place] = product
-        else:
-            self._size = min(self._size, self._longest - 1)
 
 
 @dataclass(frozen=True)
