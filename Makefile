@@ -13,7 +13,7 @@ FILES ?= 20000
 EXPERIMENTS ?= all
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-changed test-uncompiled properties answers check-recipes faults fuzz fuzz-quick coverage mutants lint js docs docs-links bench bench-smoke papers peers test-oldest test-newest test-locked lock audit keep-release dist test-dist clean
+.PHONY: help demo test test-changed test-uncompiled properties answers check-recipes faults fuzz fuzz-quick coverage mutants lint js docs docs-links bench bench-smoke papers peers test-oldest test-newest test-locked lock audit keep-release dist test-dist release-check clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -54,6 +54,14 @@ $(VENV)/.lock: | $(RUN)
 
 $(VENV)/.dist: | $(RUN)
 	$(RUN) -m pip install --quiet build twine
+	@touch $@
+
+# in environments of their own: what they need disagrees with the tests, and with each other
+$(VENV)-release/.tools:
+	$(PYTHON) -m venv $(VENV)-release
+	$(VENV)-release/bin/python -m pip install --quiet check-jsonschema cyclonedx-bom
+	$(PYTHON) -m venv $(VENV)-release/cff
+	$(VENV)-release/cff/bin/python -m pip install --quiet cffconvert
 	@touch $@
 
 demo: $(VENV)/.demo ## create the environment, install, and compare methods on embedded data
@@ -131,6 +139,13 @@ dist: $(VENV)/.dist ## build the wheel and the source archive, dist/, and check 
 
 test-dist: dist ## install the wheel in new environments, away from the source, and try it there: examples, commands, types, tests
 	$(RUN) tests/packaging/installed.py dist
+
+release-check: lint test-dist $(VENV)-release/.tools ## what the release workflow does but for publishing: linters, the wheel and its trial, files about the project, build/sbom.json
+	$(RUN) tests/packaging/release.py
+	$(VENV)-release/cff/bin/cffconvert --validate
+	$(VENV)-release/bin/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	mkdir -p build
+	$(VENV)-release/bin/cyclonedx-py requirements requirements/lock.txt --output-file build/sbom.json
 
 js: $(VENV)/.test ## build the scripts of the HTML report from js/ and run their tests in node
 	$(RUN) js/bundle.py

@@ -24,6 +24,8 @@ IN_SOURCE = (
     "README.md",
     "CHANGELOG.md",
     "SECURITY.md",
+    "CODE_OF_CONDUCT.md",
+    "CITATION.cff",
     "src/discbayes/py.typed",
     "tests/conftest.py",
     "tests/support/oracle.py",

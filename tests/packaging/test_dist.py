@@ -9,6 +9,9 @@ import tomllib
 from pathlib import Path
 
 import contents
+import release
+
+from discbayes import __version__
 
 WHEEL = ["discbayes/__init__.py", *contents.IN_WHEEL, "discbayes-0.1.0.dist-info/METADATA"]
 
@@ -62,3 +65,18 @@ def test_vulnerabilities_can_be_reported():
     ]
     assert "**Report a vulnerability**" in policy
     assert "SECURITY.md" in (root / "docs" / "security.md").read_text(encoding="utf-8")
+
+
+def test_the_version_is_the_same_everywhere(request, tmp_path):
+    root = request.config.rootpath
+    assert release.faults(root, None) == []
+    for name in ("src/discbayes/_version.py", "CITATION.cff", "CHANGELOG.md"):
+        copy = tmp_path / name
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_text((root / name).read_text(encoding="utf-8"), encoding="utf-8")
+    (tmp_path / "src/discbayes/_version.py").write_text('__version__ = "9.9"\n', encoding="utf-8")
+    assert [fault.split(",")[0] for fault in release.faults(tmp_path, "v9.8")] == [
+        f"CITATION.cff has version {__version__}",
+        "the tag is v9.8",
+        "CHANGELOG.md has no part for 9.9",
+    ]
