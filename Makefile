@@ -13,7 +13,7 @@ FILES ?= 20000
 EXPERIMENTS ?= all
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-changed test-uncompiled properties answers check-recipes faults fuzz fuzz-quick coverage mutants lint js docs docs-links bench bench-smoke papers peers test-oldest test-newest test-locked lock audit keep-release dist test-dist release-check clean
+.PHONY: help demo test test-changed test-uncompiled properties answers check-recipes signatures faults fuzz fuzz-quick coverage mutants lint js docs docs-links bench bench-smoke papers peers test-oldest test-newest test-locked lock audit keep-release dist test-dist release-check clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -86,6 +86,9 @@ check-recipes: $(VENV)/.test ## scikit-learn's checks on every recipe, of which 
 answers: $(VENV)/.test ## fit every structure and parameter learner with weights of every kind, and ask for every sort of row
 	DISCBAYES_ANSWERS=1 $(RUN) -m pytest -n 2 tests/properties/test_every_fit_answers.py
 
+signatures: $(VENV)/.test ## record the types that kernels are called with, src/discbayes/kernels/signatures.txt; half an hour
+	$(RUN) tests/support/kernel_uses.py
+
 faults: $(VENV)/.test ## kills, full disks, each call of the disk, signals and short memory, ten times as often as in the tests
 	FAULTS=10 $(RUN) -m pytest -p no:cacheprovider tests/faults
 
@@ -131,13 +134,15 @@ audit: $(VENV)/.lock ## look for known vulnerabilities in the versions of requir
 keep-release: $(VENV)/.test ## write what this version promises to later ones, tests/released/VERSION, once (AGAIN=--again: anew)
 	PYTHONPATH=tests/support $(RUN) tests/released/keep.py $(AGAIN)
 
-dist: $(VENV)/.dist ## build the wheel and the source archive, dist/, and check what they hold
+dist: $(VENV)/.dist ## build the wheels and the source archive, dist/, and check what they hold; compiling takes minutes
 	rm -rf dist
 	$(RUN) -m build --outdir dist . | tail -1
+	@if [ "$$(uname -sm)" = "Linux x86_64" ]; then DISCBAYES_PLATFORM_WHEEL=1 $(RUN) -m build --wheel --outdir dist . | tail -1; \
+	  else echo "no wheel with compiled kernels: hatch_build.py builds them for Linux on x86-64 only"; fi
 	$(RUN) -m twine check --strict dist/*
 	$(RUN) tests/packaging/contents.py dist
 
-test-dist: dist ## install the wheel in new environments, away from the source, and try it there: examples, commands, types, tests
+test-dist: dist ## install the wheels in new environments, away from the source, and try it there: examples, commands, types, tests
 	$(RUN) tests/packaging/installed.py dist
 
 release-check: lint test-dist $(VENV)-release/.tools ## what the release workflow does but for publishing: linters, the wheel and its trial, files about the project, build/sbom.json

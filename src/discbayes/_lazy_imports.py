@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from types import ModuleType
 
 EXTRA_OF = {
+    "numba": "jit",
     "pyarrow": "cli",
     "matplotlib": "plot",
     "cvxpy": "solver",

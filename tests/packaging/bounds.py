@@ -13,7 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 FILE = ROOT / "requirements" / "oldest.txt"
-EXTRAS = ("plot", "cli", "solver", "dask", "test")
+EXTRAS = ("jit", "plot", "cli", "solver", "dask", "test")
 HEADER = (
     "# The lower bounds of pyproject.toml, by tests/packaging/bounds.py; make test-oldest runs the"
     " tests with them.\n"
@@ -23,10 +23,11 @@ _REQUIREMENT = re.compile(r"(?P<name>[A-Za-z0-9._-]+)(?:\[[a-z,]+\])?>=(?P<versi
 
 def requirements() -> list[str]:
     """All that the library and the extras of its users and tests ask for."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    content = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    extras = content["project"]["optional-dependencies"]
     return [
-        *project["dependencies"],
-        *(one for extra in EXTRAS for one in project["optional-dependencies"][extra]),
+        *content["tool"]["hatch"]["metadata"]["hooks"]["custom"]["dependencies"],
+        *(one for extra in EXTRAS for one in extras[extra]),
     ]
 
 

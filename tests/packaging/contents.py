@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 
 IN_WHEEL = (
     "discbayes/py.typed",
+    "discbayes/kernels/signatures.txt",
     "discbayes/report/assets/page.js",
     "discbayes/report/assets/engine.js",
     "discbayes/report/assets/page.css",
@@ -19,6 +20,7 @@ IN_WHEEL = (
 )
 IN_SOURCE = (
     "pyproject.toml",
+    "hatch_build.py",
     "Makefile",
     "LICENSE",
     "README.md",
@@ -35,7 +37,8 @@ IN_SOURCE = (
     "docs/conf.py",
     "papers/discbayes_papers/__init__.py",
 )
-KINDS_IN_WHEEL = {".py", ".js", ".css", ".html", ".typed"}
+KINDS_IN_WHEEL = {".py", ".js", ".css", ".html", ".typed", ".txt"}
+COMPILED = "discbayes/kernels/_ahead."  # in wheels for one platform
 CACHES = {
     "__pycache__",
     ".venv",
@@ -47,11 +50,17 @@ CACHES = {
     ".pytest_cache",
 }
 LARGEST = {".whl": 2_000_000, ".gz": 12_000_000}  # bytes
+LARGEST_COMPILED = 8_000_000
 
 
-def wheel_faults(names: Iterable[str]) -> list[str]:
+def wheel_faults(names: Iterable[str], compiled: bool = False) -> list[str]:
     """What should not be in a wheel, and what is missing from it."""
+    names = list(names)
     code = [name for name in names if not name.split("/")[0].endswith(".dist-info")]
+    kernels = [name for name in code if name.startswith(COMPILED)]
+    if len(kernels) != compiled:
+        return [f"{len(kernels)} modules of compiled kernels instead of {int(compiled)}"]
+    code = [name for name in code if name not in kernels]
     odd = [
         name
         for name in code
@@ -80,17 +89,22 @@ def _cached(names: Iterable[str]) -> list[str]:
 
 
 def check(folder: Path) -> None:
-    """Check the files of a folder, which must be one wheel and one source archive."""
-    (wheel,), (source,) = folder.glob("*.whl"), folder.glob("*.tar.gz")
-    with zipfile.ZipFile(wheel) as file:
-        faults = wheel_faults(file.namelist())
+    """Check the files of a folder: a source archive, a wheel, and one for this platform or none."""
+    (pure,), (source,) = folder.glob("*-any.whl"), folder.glob("*.tar.gz")
+    faults = []
+    for wheel in folder.glob("*.whl"):
+        with zipfile.ZipFile(wheel) as file:
+            faults += wheel_faults(file.namelist(), compiled=wheel != pure)
     with tarfile.open(source) as file:
         faults += source_faults(name.partition("/")[2] for name in file.getnames())
-    for path in (wheel, source):
+    for path in folder.iterdir():
         size = path.stat().st_size
+        largest = LARGEST[path.suffix]
+        if path.suffix == ".whl" and path != pure:
+            largest = LARGEST_COMPILED
         print(f"{path.name}: {size / 1e6:.2f} MB")
-        if size > LARGEST[path.suffix]:
-            faults.append(f"{path.name} has more than {LARGEST[path.suffix] / 1e6:.0f} MB")
+        if size > largest:
+            faults.append(f"{path.name} has more than {largest / 1e6:.0f} MB")
     if faults:
         sys.exit("\n".join(faults))
 

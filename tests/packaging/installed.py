@@ -1,13 +1,15 @@
-"""Try the wheel where nothing of the source is: ``python tests/packaging/installed.py dist``, after
-``make dist``.
+"""Try the wheels where nothing of the source is, after ``make dist``: ``python
+tests/packaging/installed.py dist``.
 
-Three environments, each in a temporary folder: the wheel alone; the wheel with all extras, for the
-examples of the README and every feature; the same with what the tests need, for types and for some
-of the tests, which come from the source archive without its ``src``.
+Environments, each in a temporary folder: the wheel alone; the wheel with compiled kernels, if there
+is one, without and with numba; the wheel with all extras, for the examples of the README and every
+feature; the same with what the tests need, for types and for some of the tests, which come from the
+source archive without its ``src``.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -17,12 +19,21 @@ import tempfile
 import time
 import venv
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).parent
 EXTRAS = ("core", "plot", "cli", "solver", "dask")
 FOLDERS = ("bayesnet", "calibration", "cli", "io", "recipes", "report", "streams")
 MARKED = re.compile(r"# error: ([a-z-]+)$")
 FOUND = re.compile(r"^[^:]+:(\d+): error: .*\[([a-z-]+)\]$", re.M)
+FIRST_ANSWER = 3.0  # seconds from the import to predictions, where kernels are compiled ahead
+# Numba compiles for the same processor as hatch_build.py, and does not use what is shipped.
+LIKE_SHIPPED = {
+    "DISCBAYES_SHIPPED": "0",
+    "NUMBA_CPU_NAME": "x86-64-v3",
+    "NUMBA_CPU_FEATURES": "",
+    "NUMBA_DISABLE_INTEL_SVML": "1",
+}
 FENCE = re.compile(r"^```python\n(.*?)^```$", re.M | re.S)
 
 
@@ -40,15 +51,15 @@ class Environment:
         """Install packages by pip."""
         self.python("-m", "pip", "install", "--quiet", *packages)
 
-    def python(self, *arguments: str | Path, code: int = 0) -> str:
+    def python(self, *arguments: str | Path, code: int = 0, **settings: str) -> str:
         """Run Python in the folder; what it printed, if it ended with the code that is expected."""
-        return self._run(self.bin / "python", *arguments, code=code)
+        return self._run(self.bin / "python", *arguments, code=code, **settings)
 
     def discbayes(self, *arguments: str | Path, code: int = 0) -> str:
         """Run the command line."""
         return self._run(self.bin / "discbayes", *arguments, code=code)
 
-    def _run(self, *command: str | Path, code: int) -> str:
+    def _run(self, *command: str | Path, code: int, **settings: str) -> str:
         hidden = {
             key: value
             for key, value in os.environ.items()
@@ -57,7 +68,7 @@ class Environment:
         done = subprocess.run(
             [*map(str, command)],
             cwd=self.work,
-            env=hidden,
+            env=hidden | settings,
             capture_output=True,
             text=True,
             encoding="utf-8",
@@ -99,6 +110,34 @@ def _import_seconds(environment: Environment, modules: str) -> float:
         f"import time; t = time.perf_counter(); import {modules}; print(time.perf_counter() - t)"
     )
     return min(float(environment.python("-c", program)) for _ in range(3))
+
+
+def try_compiled(folder: Path, wheel: Path) -> None:
+    """The wheel with compiled kernels: without numba, and beside what numba compiles."""
+    ahead = Environment(folder, "compiled", str(wheel))
+    ahead.python("-c", "import numba", code=1)
+    ahead.python(HERE / "features.py", "core")  # and writes bytecode, as installers do
+    cold = _first_answer(ahead)
+    seconds = sum(cold["seconds"].values())
+    steps = ", ".join(f"{step} {taken:.2f}" for step, taken in cold["seconds"].items())
+    say(f"compiled kernels, no numba: first answers after {seconds:.2f} s ({steps})")
+    if seconds > FIRST_ANSWER:
+        sys.exit(f"that is more than {FIRST_ANSWER} s")
+    ahead.install(f"{wheel}[jit]")
+    if _first_answer(ahead) | {"seconds": 0} != cold | {"seconds": 0}:
+        sys.exit("where numba is installed the answers differ, or it is imported")
+    here = _first_answer(ahead, **LIKE_SHIPPED)
+    if here["digest"] != cold["digest"]:
+        sys.exit("kernels that are compiled here for the same processor give other answers")
+    seconds = sum(here["seconds"].values())
+    say(f"compiled by numba instead: {seconds:.0f} s, the same to the last bit")
+
+
+def _first_answer(environment: Environment, **settings: str) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as empty:
+        told = environment.python(HERE / "first_answer.py", NUMBA_CACHE_DIR=empty, **settings)
+    found: dict[str, Any] = json.loads(told.splitlines()[-1])
+    return found
 
 
 def try_all(folder: Path, wheel: Path, readme: str) -> Environment:
@@ -163,10 +202,12 @@ def try_tests(full: Environment, source: Path) -> None:
 
 def main(folder: Path) -> None:
     """All of it; the first thing that fails ends it with what was printed."""
-    (wheel,), (source,) = folder.resolve().glob("*.whl"), folder.resolve().glob("*.tar.gz")
+    (wheel,), (source,) = folder.resolve().glob("*-any.whl"), folder.resolve().glob("*.tar.gz")
     started = time.perf_counter()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as temporary:
         try_alone(Path(temporary), wheel)
+        for compiled in set(folder.resolve().glob("*.whl")) - {wheel}:
+            try_compiled(Path(temporary), compiled)
         full = try_all(
             Path(temporary), wheel, (HERE.parents[1] / "README.md").read_text(encoding="utf-8")
         )

@@ -27,6 +27,11 @@ def test_faults_of_a_wheel():
     assert contents.wheel_faults([*WHEEL, "discbayes/rows.csv"]) == [
         "unexpected: discbayes/rows.csv"
     ]
+    compiled = "discbayes/kernels/_ahead.cpython-311-x86_64-linux-gnu.so"
+    assert contents.wheel_faults([*WHEEL, compiled], compiled=True) == []
+    for names, is_compiled in (([*WHEEL, compiled], False), (WHEEL, True)):
+        (fault,) = contents.wheel_faults(names, is_compiled)
+        assert "compiled kernels" in fault
     papers = "discbayes_papers/registry.py"
     assert contents.wheel_faults([*WHEEL, papers]) == [f"unexpected: {papers}"]
     cached = "discbayes/__pycache__/a.py"

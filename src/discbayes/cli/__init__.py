@@ -30,6 +30,7 @@ from discbayes.cli import (
     recipes,
     report,
     reproduce,
+    warmup,
 )
 from discbayes.cli.console import (
     PROGRAM,
@@ -42,7 +43,19 @@ from discbayes.cli.console import (
 from discbayes.cli.console_encoding import safe_streams
 from discbayes.engine import Progress
 
-_MODULES = (fit, predict, explain, ask, report, evaluate, compare, datasets, recipes, reproduce)
+_MODULES = (
+    fit,
+    predict,
+    explain,
+    ask,
+    report,
+    evaluate,
+    compare,
+    datasets,
+    recipes,
+    reproduce,
+    warmup,
+)
 COMMANDS = {module.__name__.split(".")[-1]: module for module in _MODULES}
 OK = 0
 FAILED = 1

@@ -12,7 +12,7 @@ from discbayes._text import listed
 from discbayes.cli.console import UserError
 from discbayes.cli.input_tables import InputTable, as_text, is_read, name_of, open_source
 from discbayes.data.table import looks_numeric
-from discbayes.kernels._cache import is_kept
+from discbayes.kernels._compile import is_kept
 from discbayes.kernels.counting import count_family
 
 # more distinct values, most of them once or with decimals, are not taken for classes

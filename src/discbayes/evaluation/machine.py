@@ -11,7 +11,7 @@ from pathlib import Path
 
 from discbayes._version import __version__
 
-PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
+PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")  # numba where it compiles the kernels
 
 
 def provenance(others: Sequence[str] = ()) -> str:
@@ -19,7 +19,7 @@ def provenance(others: Sequence[str] = ()) -> str:
 
     ``others`` are further packages to name where they are installed.
     """
-    installed = [*PACKAGES, *filter(_has_version, others)]
+    installed = filter(_has_version, (*PACKAGES, *others))
     packages = ", ".join(f"{name} {version(name)}" for name in installed)
     return (
         f"discbayes {__version__}, Python {platform.python_version()}, {packages}; {processor()}, "

@@ -49,11 +49,12 @@ class KernelCache(FunctionCache):
 
     _cache_file: Any
 
-    def __init__(self, py_func: Any):
+    def __init__(self, py_func: Any, options: dict[str, Any]):
         super().__init__(py_func)
         stamp = self._impl.locator.get_source_stamp()
         self._cache_file = _Files(self._cache_path, self._impl.filename_base, stamp)
-        self._cache_file._version = f"{numba.__version__} for discbayes {__version__}"
+        told = ",".join(sorted(options))  # numba does not look at them
+        self._cache_file._version = f"{numba.__version__} for discbayes {__version__}: {told}"
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return what was compiled for some types; None if there is nothing usable."""
@@ -71,16 +72,18 @@ class KernelCache(FunctionCache):
 
 
 def is_kept(kernel: Any) -> bool:
-    """Return whether a kernel was compiled before and kept, or nothing is compiled at all."""
+    """Return whether a kernel was compiled before and kept."""
     cache = getattr(kernel, "_cache", None)
-    if cache is None:
-        return bool(numba.config.DISABLE_JIT)
     return isinstance(cache, KernelCache) and bool(cache._cache_file._load_index())
 
 
-def keep_compiled(kernel: Any) -> Any:
-    """Let a kernel use the cache; without a writable folder, each process compiles it."""
-    if not numba.config.DISABLE_JIT:
+def compile_on_call(function: Any, options: dict[str, Any]) -> Any:
+    """Return a function that numba compiles at its first call, or finds in the cache.
+
+    Without a writable folder, each process compiles it.
+    """
+    kernel = numba.njit(nogil=True, error_model="numpy", **options)(function)
+    if "inline" not in options and not numba.config.DISABLE_JIT:
         with suppress(RuntimeError):
-            kernel._cache = KernelCache(kernel.py_func)
+            kernel._cache = KernelCache(kernel.py_func, kernel.targetoptions)
     return kernel

@@ -1,27 +1,65 @@
-"""How every kernel is compiled, and the population count, which Python does not have."""
+"""How every kernel becomes compiled code: shipped with the library, or by numba on first use.
+
+A wheel for a platform has compiled code for the types of ``signatures.txt``, and needs numba for
+others only (``_shipped.py``). Elsewhere numba compiles each kernel when it is first called, and
+keeps the code on disk (``_cache.py``).
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
-import numba
-from numba import types
-from numba.extending import intrinsic
+from discbayes.kernels._shipped import HAS_NUMBA, SHIPPED, Instruction, Kernel
 
-from discbayes.kernels._cache import keep_compiled
+# With numba and nothing shipped, kernels are dispatchers of numba: no check stands before a call.
+_AT_ONCE = HAS_NUMBA and SHIPPED is None
+
+
+def _is_uncompiled() -> bool:
+    """Return whether kernels run as plain Python, which the tests use to compare both."""
+    if _AT_ONCE:
+        return bool(import_module("numba").config.DISABLE_JIT)
+    return os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
+
+
+UNCOMPILED = _is_uncompiled()
 
 
 def _compiler(**options: Any) -> Callable[[Any], Any]:
-    """Return a decorator that compiles a function at its first call, or loads it from the cache."""
-    compile_it = numba.njit(nogil=True, **options)
-    return lambda function: keep_compiled(compile_it(function))
+    """Return a decorator that makes a kernel of a function."""
+
+    def decorate(function: Any) -> Any:
+        is_helper = "no_cpython_wrapper" in options or "inline" in options
+        if UNCOMPILED or (is_helper and not HAS_NUMBA):
+            return function
+        made = Kernel(function, options)
+        return made.dispatcher if _AT_ONCE else made
+
+    return decorate
+
+
+def instruction(function: Any) -> Any:
+    """Let compiled kernels use what ``_intrinsics.py`` has under the name of a function."""
+    if UNCOMPILED or not HAS_NUMBA:
+        return function
+    made = Instruction(function)
+    return made.intrinsic if _AT_ONCE else made
+
+
+def is_kept(kernel: Any) -> bool:
+    """Return whether a kernel was compiled before and kept, or nothing is compiled at all."""
+    if not _AT_ONCE or UNCOMPILED:
+        return True
+    return bool(import_module("discbayes.kernels._cache").is_kept(kernel))
 
 
 _HELPING: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 kernel = _compiler()
-inline_kernel = numba.njit(nogil=True, inline="always")
+inline_kernel = _compiler(inline="always")
 # Called by other kernels only: without the wrappers for Python these compile in half the time.
 helper = _compiler(**_HELPING)
 # The same where a call would cost more than the few cells that the helper works on.
@@ -33,25 +71,7 @@ contracting_helper = _compiler(**_HELPING, fastmath={"contract"})
 summing_helper = _compiler(**_HELPING, fastmath={"contract", "reassoc"})
 
 
-@intrinsic
-def _machine_popcount(typing_context: Any, word: Any) -> Any:
-    """Return the population-count instruction."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.ctpop(arguments[0])
-
-    return types.uint64(types.uint64), generate
-
-
-def _plain_popcount(word: Any) -> int:
+@instruction
+def popcount(word: Any) -> int:
+    """Return the number of bits set in a 64-bit word."""
     return int(word).bit_count()
-
-
-if numba.config.DISABLE_JIT:
-    popcount = _plain_popcount
-else:
-
-    @inline_kernel
-    def popcount(word):  # type: ignore[no-untyped-def]
-        """Return the number of bits set in a 64-bit word."""
-        return _machine_popcount(word)
