@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from discbayes._lazy_imports import leaf
+from discbayes._lazy_imports import leaf, need
 from discbayes._text import count_of, some_of
 from discbayes.calibration import CalibratedPosterior
 from discbayes.data import Domain
@@ -380,6 +380,37 @@ class Explanation:
         >>> ax = clf.explain(iris.X.iloc[[60]]).plot()  # doctest: +SKIP
         """
         return leaf("plot").waterfall(self, row=row, label=label, ax=ax)
+
+    def to_shap(self) -> Any:
+        """Return the contributions as a ``shap.Explanation``, for the plots of shap; needs shap.
+
+        They are contributions in the order of the network, not Shapley values: each is what a value
+        changes given those before it. They add up to the log odds in the same way.
+
+        Returns
+        -------
+        shap.Explanation
+            ``values`` of shape (n_rows, n_features, n_classes), zero for missing values, and
+            ``base_values`` of shape (n_rows, n_classes). ``data`` has the positions of the values
+            in their columns, NaN for missing ones, and ``display_data`` the values as text.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
+        >>> explanation = clf.explain(iris.X).to_shap()  # doctest: +SKIP
+        >>> shap.plots.beeswarm(explanation[:, :, 0])  # doctest: +SKIP
+        """
+        shape = (self.n_rows, len(self.labels))
+        return need("shap").Explanation(
+            values=np.nan_to_num(self.contributions, nan=0.0, posinf=np.inf, neginf=-np.inf),
+            base_values=np.broadcast_to(self.base, shape).copy(),
+            data=np.where(self.known, self.codes.T.astype(float), np.nan),
+            display_data=self.values,
+            feature_names=list(self.names),
+            output_names=[str(label) for label in self.labels],
+        )
 
     def relevance(self, tolerance: float = TOLERANCE) -> Relevance:
         """Return the relevance of each column for the decisions in these rows.

@@ -12,7 +12,7 @@ from discbayes.report.drawing import consensus_svg
 from discbayes.report.evaluation import evaluation_html
 from discbayes.report.markup import escaped, name_html, per_cent, table_html
 from discbayes.report.page import Report, check_rows, document
-from discbayes.report.summary import features_text, head_html
+from discbayes.report.summary import features_text, head_html, rows_fact
 
 SHARE = 0.5  # of the members that have an edge of the consensus network
 MAX_EDGES = 100  # in the table
@@ -52,14 +52,20 @@ def make_ensemble_report(ensemble: BayesNetEnsemble, X: Any = None, y: Any = Non
     return Report(document(ensemble.domain_, _summary(ensemble), sections, {}, ""))
 
 
-def _summary(ensemble: BayesNetEnsemble) -> str:
-    n_edges = [member.structure_.n_edges for member in ensemble.members_]
-    facts = {
+def ensemble_facts(ensemble: BayesNetEnsemble) -> dict[str, str]:
+    """Return what an ensemble was learned from, and what it consists of, in words."""
+    n_edges = sorted({member.structure_.n_edges for member in ensemble.members_})
+    edges = f"{n_edges[0]} to {n_edges[-1]} edges" if n_edges[1:] else count_of(n_edges[0], "edge")
+    return {
+        **rows_fact(ensemble),
         "Features": features_text(ensemble.domain_),
-        "Members": f"{count_of(len(n_edges), 'network')} of {min(n_edges)} to {max(n_edges)} edges",
+        "Members": f"{count_of(len(ensemble.members_), 'network')} of {edges}",
         "Pool": f"mean of the log posteriors, log odds scaled by {ensemble.scale_:.3g}",
     }
-    return head_html("Ensemble of Bayesian networks", ensemble.domain_, facts)
+
+
+def _summary(ensemble: BayesNetEnsemble) -> str:
+    return head_html("Ensemble of Bayesian networks", ensemble.domain_, ensemble_facts(ensemble))
 
 
 def _consensus(ensemble: BayesNetEnsemble) -> str:

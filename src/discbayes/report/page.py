@@ -55,10 +55,17 @@ class Report:
 
     In a notebook it is displayed in a frame that has no access to anything outside.
 
-    Attributes
+    Parameters
     ----------
     html : str
         The whole file.
+
+    Examples
+    --------
+    >>> from discbayes import BayesNetClassifier, load_dataset
+    >>> iris = load_dataset("iris")
+    >>> BayesNetClassifier("nb", "map").fit(iris.X, iris.y).report()
+    <Report: ... KB of HTML; save(path) writes it>
     """
 
     html: str
@@ -70,6 +77,13 @@ class Report:
         ----------
         path : str or Path
             Where to write it; an existing file is replaced.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> report = BayesNetClassifier("nb", "map").fit(iris.X, iris.y).report()
+        >>> report.save("report.html")  # doctest: +SKIP
         """
         replace_file(path, self.html)
 
