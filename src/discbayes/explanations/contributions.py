@@ -295,6 +295,41 @@ class Explanation:
         """Every value of every feature in words."""
         return [values_in_words(variable) for variable in self._domain.features]
 
+    def reasons(self, row: int = 0, label: Any = None, most: int = 3) -> list[str]:
+        """Return the values of one row that contribute most, for or against a class, as text.
+
+        Parameters
+        ----------
+        row : int, default=0
+            The row, counted from 0.
+        label : optional
+            The class; the decision by default.
+        most : int, default=3
+            The largest number of values.
+
+        Returns
+        -------
+        list of str
+            A value and its contribution each, the largest first.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> clf = BayesNetClassifier("tan", "hybrid").fit(iris.X, iris.y)
+        >>> clf.explain(iris.X.iloc[[60]]).reasons(most=1)
+        ['petal width (cm) in [0.8, 1.75): +2.3']
+        """
+        check_most(most)
+        parts = self.contributions[row, :, self.class_of(row, label)]
+        shown = [] if self.impossible[row] else self._ranked(row, parts)[:most]
+        return [f"{self._in_words(row, [i])}: {signed(parts[i])}" for i in shown]
+
+    def _ranked(self, row: int, parts: np.ndarray) -> list[int]:
+        """Return the known features of a row, those of the largest contributions first."""
+        known = [i for i in self.order if self.known[row, i]]
+        return sorted(known, key=lambda i: -abs(parts[i]))
+
     def text(self, row: int = 0, label: Any = None, most: int = 10) -> str:
         """Return the explanation of one row for one class as text.
 
@@ -329,8 +364,7 @@ class Explanation:
         if self.against is not None:
             asked, which = f"{asked} over {self.labels[self.against]}", f"; {asked} has the"
         parts = self.contributions[row, :, place]
-        known = [i for i in self.order if self.known[row, i]]
-        ranked = sorted(known, key=lambda i: -abs(parts[i]))
+        ranked = self._ranked(row, parts)
         shown, others = ([], []) if self.impossible[row] else (ranked[:most], ranked[most:])
         lines = [f"prior: {signed(self.base_of(row)[place])} for {asked}"]
         lines += [self._line(row, feature, parts[feature], asked) for feature in shown]
