@@ -23,6 +23,8 @@ EXTRA_OF = {
     "catboost": "peers",
     "interpret": "peers",
 }
+# packages that results can be converted to, and that no extra installs
+OTHERS = ("networkx", "shap")
 
 
 def is_installed(package: str) -> bool:
@@ -49,10 +51,9 @@ def need(module: str) -> ModuleType:
         return import_module(module)
     except ModuleNotFoundError as error:
         package = (error.name or module).split(".")[0]
-        if package not in EXTRA_OF:
+        if package not in (*EXTRA_OF, *OTHERS):
             raise
+        what = f"'discbayes[{EXTRA_OF[package]}]'" if package in EXTRA_OF else package
         raise ModuleNotFoundError(
-            f"this needs {package}, which is not installed: pip install"
-            f" 'discbayes[{EXTRA_OF[package]}]'",
-            name=package,
+            f"this needs {package}, which is not installed: pip install {what}", name=package
         ) from error

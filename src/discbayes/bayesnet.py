@@ -782,6 +782,46 @@ class BayesNet(WithOldLimits, WithArrays):
         """
         leaf("io").write_bif(self, path)
 
+    def to_networkx(self) -> Any:
+        """Return the structure as a ``networkx.DiGraph``, with names; needs networkx.
+
+        Returns
+        -------
+        networkx.DiGraph
+            A node for each column and the class.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> net = BayesNetClassifier("tan", "map").fit(iris.X, iris.y).network_
+        >>> net.to_networkx().number_of_edges()
+        7
+        """
+        return self.structure.to_networkx(self.domain.names, self.domain.target.name)
+
+    def to_dot(self) -> str:
+        """Return the structure in the DOT language, which Graphviz draws.
+
+        Returns
+        -------
+        str
+            The text of a file such as ``network.dot``.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> net = BayesNetClassifier("tan", "map").fit(iris.X, iris.y).network_
+        >>> print(net.to_dot().splitlines()[-2])
+          "petal width (cm)" -> "petal length (cm)";
+        """
+        target = self.domain.target.name
+        nodes = [f"  {_dot_name(target)} [shape=box];"]
+        nodes += [f"  {_dot_name(name)};" for name in self.domain.names]
+        edges = [f"  {_dot_name(a)} -> {_dot_name(b)};" for a, b in self.edges(with_class=True)]
+        return "\n".join(["digraph {", *nodes, *edges, "}"])
+
     def _repr_html_(self) -> str:
         return leaf("report").network_html(self)
 
@@ -925,3 +965,13 @@ class BayesNet(WithOldLimits, WithArrays):
 BayesNet.__init__ = renamed_limits(  # type: ignore[method-assign]
     "domain", "parameters", "max_factor_size", "n_draws", "n_jobs"
 )(BayesNet.__init__)
+
+
+def _dot_name(name: str) -> str:
+    """Return a name as a quoted identifier of the DOT language.
+
+    >>> _dot_name('size "cm"')
+    '"size \\\\"cm\\\\""'
+    """
+    escaped = name.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{" ".join(escaped.split())}"'

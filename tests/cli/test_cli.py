@@ -463,8 +463,10 @@ def test_text_that_needs_quotes(run, tmp_path):
 
 def test_cross_validation(run, table):
     code, out, err = run("evaluate", table, "--target", "outcome", "--cv", 3, "--structure", "nb")
-    lines = out.splitlines()
+    sentence, folds, *_ = out.split("\n\n")
+    lines = folds.splitlines()
     assert code == 0
+    assert "than always predicting" in sentence
     assert lines[0].split() == ["fold", "accuracy", "log", "loss", "fit", "s", "predict", "s"]
     assert [line.split()[0] for line in lines[1:]] == ["1", "2", "3", "mean"]
     assert "±" in lines[-1]
@@ -477,14 +479,14 @@ def test_cross_validation(run, table):
 def test_cross_validation_repeats_itself(run, table):
     def figures():
         out = run("evaluate", table, "--target", "outcome", "--quiet")[1]
-        return [line.split()[:3] for line in out.splitlines()[1:6]]
+        return [line.split()[:3] for line in out.splitlines()[3:8]]
 
     assert figures() == figures()
 
 
 def test_evaluate_by_name(run):
     code, out, _ = run("evaluate", "corral", "--cv", 2)
-    assert (code, len(out.splitlines())) == (0, 4)
+    assert (code, len(out.split("\n\n")[1].splitlines())) == (0, 4)
 
 
 def test_a_rare_class_is_a_warning_and_counts_as_wrong(run, tmp_path):
@@ -501,10 +503,10 @@ def test_a_rare_class_is_a_warning_and_counts_as_wrong(run, tmp_path):
 
 def test_score_of_a_saved_model(run, table, model):
     code, out, _ = run("evaluate", table, "--model", model, "--target", "outcome")
-    header, line, note = out.splitlines()
+    header, line, note = out.split("\n\n")[1].splitlines()
     assert code == 0
     assert header.split() == ["model", "accuracy", "log", "loss", "predict", "s"]
-    assert "optimistic if the model was learned from them" in note
+    assert "optimistic if these are training rows of the model" in note
     _, shown, *_ = line.split()
     predicted = run("predict", model, table)[1].splitlines()[1:]
     truth = [row.split(",")[-1] for row in table.read_text().splitlines()[1:]]
@@ -516,7 +518,7 @@ def test_score_of_a_model_whose_classes_are_numbers(run, tmp_path):
     (tmp_path / "d.csv").write_text("a,class\nx,0\nz,1\n")
     code, out, _ = run("evaluate", tmp_path / "d.csv", "--model", tmp_path / "m.json")
     assert code == 0
-    assert out.splitlines()[1].split()[1] == "1.0000"
+    assert out.splitlines()[3].split()[1] == "1.0000"
 
 
 def test_classes_that_a_saved_model_does_not_know(run, model, table, tmp_path):
@@ -590,7 +592,7 @@ def test_a_model_of_one_kind_of_file_reads_the_other(run, twins, tmp_path, turn)
     for data in twins:
         code, out, err = run("evaluate", data, "--model", model, "--quiet")
         assert (code, err) == (0, "")
-        assert out.splitlines()[1].split()[1] == "1.0000"
+        assert out.splitlines()[3].split()[1] == "1.0000"
 
 
 @pytest.mark.parametrize(
@@ -606,7 +608,7 @@ def test_a_model_of_python_knows_its_classes_in_every_file(run, tmp_path, kind, 
     for name in ("d.parquet", "arrow.csv", "pandas.csv"):
         code, out, err = run("evaluate", tmp_path / name, "--model", tmp_path / "m.json", "--quiet")
         assert (code, err) == (0, "")
-        assert out.splitlines()[1].split()[1] == "1.0000"
+        assert out.splitlines()[3].split()[1] == "1.0000"
 
 
 def test_text_values_of_a_model_of_python(run, tmp_path):

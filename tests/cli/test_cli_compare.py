@@ -14,8 +14,9 @@ import pytest
 import discbayes.evaluation.comparison.result as comparison
 import discbayes.evaluation.comparison.running as module
 from discbayes import load_dataset
-from discbayes.cli import evaluate, main
+from discbayes.cli import main
 from discbayes.cli.compare import shares
+from discbayes.cli.splits import cross_validation_splits
 from discbayes.cli.training import TargetLabels, Training
 from discbayes.evaluation.comparison.running import make_setup
 
@@ -205,7 +206,7 @@ def test_evaluate_and_compare_make_the_same_folds(seed):
     """From the same seed; they had two makers of folds."""
     data = load_dataset("iris", as_frame="pyarrow")
     training = Training(data.X, TargetLabels("class", data.y.astype(object)), None)
-    ours = evaluate._folds(training, Namespace(cv=4, seed=seed))
+    ours = cross_validation_splits(training, Namespace(cv=4, seed=seed))
     theirs = make_setup(data.X, data.y, cv=4, seed=seed).folds
     assert len(ours) == 4
     for fold, (train, test) in enumerate(ours):

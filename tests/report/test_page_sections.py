@@ -33,13 +33,12 @@ from discbayes.charts.evaluation_charts import (
 )
 from discbayes.charts.traces import stages
 from discbayes.evaluation.metrics import measures
+from discbayes.evaluation.quality import class_metrics, confusion_counts
 from discbayes.parameters import MLBNSVM, MaximumLikelihood
 from discbayes.report.column_table import columns_html
 from discbayes.report.drawing import tooltip
 from discbayes.report.evaluation import (
     class_codes,
-    class_metrics,
-    confusion_counts,
     evaluation_html,
 )
 from discbayes.report.markup import aligned, number, per_cent
@@ -163,7 +162,7 @@ def test_evaluation_says_what_the_metrics_say(wine, fitted):
     assert f"Brier score {number(found['brier'])}" in page.text
     assert f"ECE {number(found['ece'])}" in page.text
     assert f"rows {len(y)}" in page.text
-    assert "they are optimistic" in page.text
+    assert "the metrics are optimistic" in page.text
     assert found["accuracy"] == pytest.approx(fitted.score(X, y))
 
 
@@ -181,6 +180,8 @@ def test_confusions_and_class_metrics_are_those_of_scikit_learn(n_classes):
     np.testing.assert_allclose(found[:, :4], np.column_stack([rows, precision, recall, f1]))
     areas = [roc_auc_score(codes == c, shares[:, c]) for c in range(n_classes)]
     np.testing.assert_allclose(found[:, 4], areas)
+    precisions = [average_precision_score(codes == c, shares[:, c]) for c in range(n_classes)]
+    np.testing.assert_allclose(found[:, 5], precisions)
 
 
 def test_a_class_without_rows_has_dashes_and_no_curve():

@@ -128,6 +128,10 @@ class BayesNetEnsemble(PosteriorClassifier):
         The class shares of the fit.
     cell_penalty_ : float
         The penalty of free parameters that held-out rows chose.
+    n_samples_seen_ : int or None
+        The number of training rows.
+    feature_importances_ : ndarray
+        The mutual information of each column with the class, in the mean of the members.
     n_features_in_ : int
         The number of columns.
     feature_names_in_ : ndarray
@@ -148,6 +152,7 @@ class BayesNetEnsemble(PosteriorClassifier):
     scale_: float
     class_shares_: np.ndarray
     cell_penalty_: float
+    n_samples_seen_: int | None
 
     def __init__(
         self,
@@ -214,6 +219,7 @@ class BayesNetEnsemble(PosteriorClassifier):
             encoder = plans[0].new_encoder()
             with rows.encode(encoder, progress) as data:
                 has_missing = bool(data.n_missing.any())
+                n_rows = data.n_samples
                 encoder.warn_of_unused()
                 folds = assign_calibration_folds(plans[0], rows, encoder)
             learning = _Learning(rows, folds, encoder.domain_, has_missing, self.n_jobs, progress)
@@ -225,6 +231,7 @@ class BayesNetEnsemble(PosteriorClassifier):
             "scale_": choice.scale,
             "class_shares_": choice.shares,
             "cell_penalty_": choice.cell_penalty,
+            "n_samples_seen_": n_rows,
             "_encoder": members[0]._encoder,
         }
         columns = ("n_features_in_", "feature_names_in_")
@@ -282,6 +289,12 @@ class BayesNetEnsemble(PosteriorClassifier):
     def domain_(self) -> Domain:
         """The columns and the classes; the cut points are those of the first member."""
         return self.members_[0].network_.domain
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """The mutual information of each column with the class, in the mean of the members."""
+        check_is_fitted(self)
+        return np.mean([member.feature_importances_ for member in self.members_], axis=0)
 
     def encode(self, X: Any) -> list[np.ndarray]:
         """Return the codes of rows with the columns of the fit, for each member.
@@ -639,7 +652,7 @@ class _Learning:
         with self.rows.encode(encoder, Progress(0)) as data:
             part = _Member(plan, *weigh_and_count(plan, data, encoder.classes_))
             (network,), generative = part.networks([choice.cell_penalty]), part.generative
-            missing = part.share_missing
+            missing, n_rows = part.share_missing, data.n_samples
         pool = LogPool(
             choice.shares, generative, choice.generative_scale, 0.0, missing, choice.unusual
         )
@@ -650,7 +663,7 @@ class _Learning:
             calibrate=None,
             **self._settings(plan),
         )
-        adopt(member, FittedModel(encoder, network, pool, None, [], self.rows.columns))
+        adopt(member, FittedModel(encoder, network, pool, None, [], self.rows.columns, n_rows))
         return member
 
     @staticmethod

@@ -175,6 +175,10 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
     sufficient_statistics_ : SufficientStatistics or None
         The counts that ``partial_fit`` and ``merge`` go on from, where the learners need nothing
         else.
+    n_samples_seen_ : int or None
+        The number of training rows; None in models of version 0.1 that hold no counts.
+    feature_importances_ : ndarray
+        The mutual information of each column with the class, as shares of their sum.
     n_features_in_ : int
         The number of columns.
     feature_names_in_ : ndarray
@@ -197,6 +201,7 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
     calibration_: Calibration | None
     history_: list[dict[str, Any]]
     sufficient_statistics_: SufficientStatistics | None
+    n_samples_seen_: int | None
 
     @renamed_limits()
     def __init__(
@@ -324,8 +329,8 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
                 calibration = pool(learn_generative(plan, data, network, encoder.classes_))
             elif folds is not None and pool is None:
                 calibration = learn_calibration(plan, rows, encoder, folds)
-        history = plan.context.history
-        adopt(self, FittedModel(encoder, network, calibration, statistics, history, rows.columns))
+        fitted = (encoder, network, calibration, statistics, plan.context.history)
+        adopt(self, FittedModel(*fitted, rows.columns, data.n_samples))
         progress.stage("done: {network!r}", network=network)
         return self
 
@@ -403,8 +408,8 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
             batch = BatchRows(table, y, sample_weight, "")
             encoder, statistics = add_batches(plan, [batch], known, labels, classes)
         network = learn_from_statistics(plan, statistics, encoder.classes_)
-        history = plan.context.history
-        adopt(self, FittedModel(encoder, network, None, statistics, history, columns))
+        fitted = (encoder, network, None, statistics, plan.context.history)
+        adopt(self, FittedModel(*fitted, columns, statistics.n_samples))
         return self
 
     def merge(self, other: Any) -> BayesNetClassifier:
@@ -455,6 +460,18 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
     def domain_(self) -> Domain:
         """The columns, their values and cut points, and the classes."""
         return self.network_.domain
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """The mutual information of each column with the class, as shares of their sum.
+
+        It is that of one column alone, by the model, exact within ``max_cells``: by how much a
+        value of the column is expected to reduce the entropy of the class where nothing else is
+        known. Two columns that tell the same have the same importance; ``relevance`` has what a
+        column adds to others, for given rows.
+        """
+        check_is_fitted(self)
+        return self.value_of_information({}).importances(self.domain_.names)
 
     def predict_joint_log_proba(self, X: Any) -> np.ndarray:
         """Return log P(c, x observed) of the network, which is not calibrated.

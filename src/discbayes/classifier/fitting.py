@@ -499,6 +499,8 @@ class FittedModel:
         The trace of the search.
     columns : dict or None
         ``n_features_in_`` and ``feature_names_in_``; None keeps those of the classifier.
+    n_rows : int or None
+        The number of training rows, if it is known.
     """
 
     encoder: FrameEncoder
@@ -507,6 +509,7 @@ class FittedModel:
     statistics: SufficientStatistics | None = None
     history: list[dict[str, Any]] = field(default_factory=list)
     columns: dict[str, Any] | None = None
+    n_rows: int | None = None
 
 
 def adopt(classifier: Any, model: FittedModel) -> None:
@@ -527,6 +530,7 @@ def adopt(classifier: Any, model: FittedModel) -> None:
         "network_": model.network,
         "structure_": model.network.structure,
         "history_": list(model.history),
+        "n_samples_seen_": model.n_rows,
     }
     classifier.__dict__ = {**kept, **(model.columns or {}), **fitted}
 

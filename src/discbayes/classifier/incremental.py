@@ -150,9 +150,8 @@ def merge_statistics(classifier: Any, other: Any) -> FittedModel:
     columns = {
         name: getattr(classifier, name) for name in COLUMN_ATTRIBUTES if hasattr(classifier, name)
     }
-    return FittedModel(
-        classifier._encoder, network, None, statistics, plan.context.history, columns
-    )
+    fitted = (classifier._encoder, network, None, statistics, plan.context.history)
+    return FittedModel(*fitted, columns, statistics.n_samples)
 
 
 def _statistics_to_merge(classifier: Any, which: str) -> SufficientStatistics:

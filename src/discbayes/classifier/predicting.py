@@ -11,6 +11,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from discbayes._lazy_imports import leaf
+from discbayes.calibration import log_odds
 from discbayes.costs import cheapest, cost_matrix
 from discbayes.data import Domain, FrameEncoder
 from discbayes.data.table import Table
@@ -29,6 +31,7 @@ class PosteriorClassifier(ClassifierMixin, BaseEstimator):
         "predict",
         "predict_proba",
         "predict_log_proba",
+        "decision_function",
         "expected_costs",
     )
     classes_: np.ndarray
@@ -148,6 +151,57 @@ class PosteriorClassifier(ClassifierMixin, BaseEstimator):
             return self._predict_source(X, "predict_log_proba", class_prior=class_prior)
         return self.calibrated_posterior(class_prior).log_posterior(self.encode(X))
 
+    def decision_function(self, X: Any, class_prior: Sequence[float] | None = None) -> np.ndarray:
+        """Return the log odds of the classes, as scores and curves of scikit-learn use them.
+
+        Parameters
+        ----------
+        X : frame, array, list of rows, or a source to read them from
+            As in ``predict``.
+        class_prior : sequence of float, optional
+            As in ``predict_proba``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Of two classes the log odds of the second one, ``log P(c₂ | x) / P(c₁ | x)``; of more,
+            those of each class against all others. Infinite log odds are ±10⁹.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> cancer = load_dataset("breast-cancer")
+        >>> clf = BayesNetClassifier("nb", "map").fit(cancer.X, cancer.y)
+        >>> clf.decision_function(cancer.X[:2]).round(1)
+        array([...])
+        """
+        odds = log_odds(self.predict_log_proba(X, class_prior))
+        return odds[:, 1] if self.classes_.size == 2 else odds
+
+    @property
+    @abstractmethod
+    def feature_importances_(self) -> np.ndarray:
+        """The mutual information of each column with the class, as shares of their sum."""
+
+    def summary(self) -> Any:
+        """Summarize in about twenty lines what was learned.
+
+        Returns
+        -------
+        ModelSummary
+            The summary shows itself as text, and as HTML in a notebook.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> BayesNetClassifier().fit(iris.X, iris.y).summary()
+        class: setosa (33 %), versicolor (33 %), virginica (33 %), from 4 columns
+        ...
+        """
+        check_is_fitted(self)
+        return leaf("report").summarize(self)
+
     def expected_costs(
         self, X: Any, costs: Any, class_prior: Sequence[float] | None = None
     ) -> np.ndarray:
@@ -192,7 +246,7 @@ class PosteriorClassifier(ClassifierMixin, BaseEstimator):
             As in ``fit``; columns that the fit did not have are ignored.
         method : str, default="predict"
             The method that predicts a batch: "predict", "predict_proba", "predict_log_proba",
-            "predict_joint_log_proba" or "expected_costs".
+            "predict_joint_log_proba", "decision_function" or "expected_costs".
         **options
             Further arguments of that method, such as ``class_prior``.
 

@@ -119,6 +119,24 @@ def _check_columns(args: Namespace) -> None:
     source.without({args.target, args.weights, *args.drop})
 
 
+def rows_in_batches(
+    model: PosteriorClassifier, args: Namespace
+) -> Iterator[tuple[InputTable, Any]]:
+    """Yield each batch of rows with all its columns, and with those of the model alone."""
+    domain = model.domain_
+    text = text_columns(domain)
+    hint = delimiter_hint(args.data, csv_format(args))
+    throughput = Throughput("predicting", args.progress)
+    files = TransformedFiles(args, csv_types(domain), lambda table: as_text(table, text))
+    progress = args.progress
+    for batch in files.batches(Limits(bytes_of(args.memory))):
+        source = InputTable(args.data, batch.frame, hint=hint)
+        yield source, features_of(domain, source, args.keep or (), progress)
+        progress = Progress()  # the columns are reported once, with the first batch
+        throughput.add(batch.frame.num_rows, files.share)
+    throughput.end()
+
+
 def predict_batches(model: PosteriorClassifier, args: Namespace) -> Iterator[np.ndarray]:
     """Yield the probabilities of the classes, batch by batch in the order of the rows."""
     domain = model.domain_

@@ -11,6 +11,7 @@ import numpy as np
 from discbayes._text import listed
 from discbayes.cli.console import UserError
 from discbayes.cli.input_tables import InputTable, as_text, is_read, name_of, open_source
+from discbayes.cli.splits import read_groups, read_times
 from discbayes.data.table import looks_numeric
 from discbayes.kernels._compile import is_kept
 from discbayes.kernels.counting import count_family
@@ -39,11 +40,16 @@ class TargetLabels:
 
 @dataclass(frozen=True)
 class Training:
-    """Training rows: features as an arrow table, labels, and weights if there are any."""
+    """Rows with their classes: features as an arrow table, labels, and weights if there are any.
+
+    Groups and times, if there are any, are for splitting the rows, and not kept by `take`.
+    """
 
     X: Any
     y: TargetLabels
     weight: np.ndarray | None
+    groups: np.ndarray | None = None
+    times: np.ndarray | None = None
 
     def take(self, rows: np.ndarray) -> Training:
         """Return some of the rows."""
@@ -80,10 +86,12 @@ def load_training(args: Namespace) -> Training:
             "the first run on a machine compiles code, which takes up to a minute; later ones"
             " do not"
         )
-    not_features = {target, args.weights, *args.drop}
+    groups, times = (getattr(args, name, None) for name in ("groups", "time"))
+    not_features = {target, args.weights, groups, times, *args.drop}
     # the target is categorical anyway
     args.categorical = tuple(name for name in args.categorical if name not in not_features)
-    return Training(source.without(not_features), labels, weight)
+    splitting = read_groups(source, groups), read_times(source, times)
+    return Training(source.without(not_features), labels, weight, *splitting)
 
 
 def _check_classes(labels: TargetLabels) -> None:

@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from discbayes._lazy_imports import leaf
+from discbayes._lazy_imports import leaf, need
 from discbayes._text import count_of, some_of
 from discbayes.calibration import CalibratedPosterior
 from discbayes.data import Domain
@@ -295,6 +295,41 @@ class Explanation:
         """Every value of every feature in words."""
         return [values_in_words(variable) for variable in self._domain.features]
 
+    def reasons(self, row: int = 0, label: Any = None, most: int = 3) -> list[str]:
+        """Return the values of one row that contribute most, for or against a class, as text.
+
+        Parameters
+        ----------
+        row : int, default=0
+            The row, counted from 0.
+        label : optional
+            The class; the decision by default.
+        most : int, default=3
+            The largest number of values.
+
+        Returns
+        -------
+        list of str
+            A value and its contribution each, the largest first.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> clf = BayesNetClassifier("tan", "hybrid").fit(iris.X, iris.y)
+        >>> clf.explain(iris.X.iloc[[60]]).reasons(most=1)
+        ['petal width (cm) in [0.8, 1.75): +2.3']
+        """
+        check_most(most)
+        parts = self.contributions[row, :, self.class_of(row, label)]
+        shown = [] if self.impossible[row] else self._ranked(row, parts)[:most]
+        return [f"{self._in_words(row, [i])}: {signed(parts[i])}" for i in shown]
+
+    def _ranked(self, row: int, parts: np.ndarray) -> list[int]:
+        """Return the known features of a row, those of the largest contributions first."""
+        known = [i for i in self.order if self.known[row, i]]
+        return sorted(known, key=lambda i: -abs(parts[i]))
+
     def text(self, row: int = 0, label: Any = None, most: int = 10) -> str:
         """Return the explanation of one row for one class as text.
 
@@ -329,8 +364,7 @@ class Explanation:
         if self.against is not None:
             asked, which = f"{asked} over {self.labels[self.against]}", f"; {asked} has the"
         parts = self.contributions[row, :, place]
-        known = [i for i in self.order if self.known[row, i]]
-        ranked = sorted(known, key=lambda i: -abs(parts[i]))
+        ranked = self._ranked(row, parts)
         shown, others = ([], []) if self.impossible[row] else (ranked[:most], ranked[most:])
         lines = [f"prior: {signed(self.base_of(row)[place])} for {asked}"]
         lines += [self._line(row, feature, parts[feature], asked) for feature in shown]
@@ -380,6 +414,37 @@ class Explanation:
         >>> ax = clf.explain(iris.X.iloc[[60]]).plot()  # doctest: +SKIP
         """
         return leaf("plot").waterfall(self, row=row, label=label, ax=ax)
+
+    def to_shap(self) -> Any:
+        """Return the contributions as a ``shap.Explanation``, for the plots of shap; needs shap.
+
+        They are contributions in the order of the network, not Shapley values: each is what a value
+        changes given those before it. They add up to the log odds in the same way.
+
+        Returns
+        -------
+        shap.Explanation
+            ``values`` of shape (n_rows, n_features, n_classes), zero for missing values, and
+            ``base_values`` of shape (n_rows, n_classes). ``data`` has the positions of the values
+            in their columns, NaN for missing ones, and ``display_data`` the values as text.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
+        >>> explanation = clf.explain(iris.X).to_shap()  # doctest: +SKIP
+        >>> shap.plots.beeswarm(explanation[:, :, 0])  # doctest: +SKIP
+        """
+        shape = (self.n_rows, len(self.labels))
+        return need("shap").Explanation(
+            values=np.nan_to_num(self.contributions, nan=0.0, posinf=np.inf, neginf=-np.inf),
+            base_values=np.broadcast_to(self.base, shape).copy(),
+            data=np.where(self.known, self.codes.T.astype(float), np.nan),
+            display_data=self.values,
+            feature_names=list(self.names),
+            output_names=[str(label) for label in self.labels],
+        )
 
     def relevance(self, tolerance: float = TOLERANCE) -> Relevance:
         """Return the relevance of each column for the decisions in these rows.

@@ -20,7 +20,7 @@ generative network of the pool has observed values only.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -98,6 +98,32 @@ class Information:
     def share(self) -> np.ndarray:
         """The expected reduction of the entropy, as a share of it."""
         return self.gain / self.entropy if self.entropy > 0 else np.zeros_like(self.gain)
+
+    def importances(self, names: Sequence[str]) -> np.ndarray:
+        """Return the gains of some columns as shares of their sum.
+
+        Parameters
+        ----------
+        names : sequence of str
+            Columns; those that are not missing have no gain.
+
+        Returns
+        -------
+        ndarray of shape (n_columns,)
+            The shares, in the order of the names; zeros if there is no gain at all.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> clf = BayesNetClassifier("nb", "map").fit(iris.X, iris.y)
+        >>> clf.value_of_information({}).importances(clf.domain_.names).round(2)
+        array([0.17, 0.1 , 0.36, 0.36])
+        """
+        gains = dict(zip(self.names, self.gain.tolist(), strict=True))
+        found = np.array([gains.get(name, 0.0) for name in names])
+        total = found.sum()
+        return found / total if total > 0 else found
 
     @property
     def net_gain(self) -> np.ndarray | None:

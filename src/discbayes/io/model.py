@@ -64,6 +64,7 @@ from discbayes.search import STRUCTURES, FixedStructure
 MAX_BYTES = 1 << 30
 MAX_FILE_CELLS = 10_000_000_000  # for a row, about ten seconds: the limit that a file may set
 MAX_FACTOR_SIZE = 1 << 28  # the same limit in files of version 0.1: the size of a factor
+MAX_ROWS = 1 << 53  # that a file may say that it was learned from
 MAX_DRAWS = 1_000_000  # of a prediction, for each row and class
 _MODEL = (
     "settings",
@@ -84,7 +85,7 @@ _ENSEMBLE = (
 )
 ENSEMBLE_VERSION = 3  # of the format, which added ensembles
 # fields that only some classifiers have
-_OPTIONAL = ("calibration", "tallies")
+_OPTIONAL = ("calibration", "tallies", "n_samples_seen")
 _OPTIONAL_TABLES = ("prior_offset",)  # of a prior that is not the class shares
 _NAMED: dict[str, Mapping[str, Any]] = {"structure": STRUCTURES, "parameters": PARAMETERS}
 # where a model was learned is not stored, so that no file names an address to connect to
@@ -163,8 +164,8 @@ def _pack_ensemble(ensemble: BayesNetEnsemble) -> dict[str, Any]:
 def _version(classifier: BayesNetClassifier) -> int:
     """Return the lowest version of the format that knows all fields of a model.
 
-    Version 2 added the coarse cut points of columns with two resolutions, and pools with generative
-    estimates.
+    Version 2 added the coarse cut points of columns with two resolutions, pools with generative
+    estimates, and the number of training rows, which is left out where all else is of version 1.
     """
     domains = (classifier.network_.domain, classifier.domains)
     has_states = any(isinstance(domain, Domain) and domain.states is not None for domain in domains)
@@ -186,6 +187,9 @@ def _pack_model(classifier: BayesNetClassifier) -> dict[str, Any]:
     }
     if classifier.calibration_ is not None:
         model["calibration"] = _pack_calibration(classifier.calibration_)
+    n_rows = getattr(classifier, "n_samples_seen_", None)
+    if n_rows is not None and _version(classifier) > 1:
+        model["n_samples_seen"] = int(n_rows)
     return model
 
 
@@ -338,7 +342,10 @@ def _restore(model: dict[str, Any]) -> tuple[BayesNetClassifier, list[str]]:
         calibration = _unpack_calibration(model["calibration"], network)
     if "tallies" in model:
         statistics = unpack_statistics(model["tallies"], domain)
-    adopt(classifier, FittedModel(encoder, network, calibration, statistics))
+    n_rows = None if statistics is None else statistics.n_samples
+    if "n_samples_seen" in model:
+        n_rows = as_int(model["n_samples_seen"], "n_samples_seen", 0, MAX_ROWS)
+    adopt(classifier, FittedModel(encoder, network, calibration, statistics, n_rows=n_rows))
     _restore_columns(classifier, model, domain)
     steps = as_list(model["history"], "history")
     classifier.history_ = [
@@ -373,6 +380,7 @@ def _restore_ensemble(model: dict[str, Any]) -> tuple[BayesNetEnsemble, list[str
     ensemble.scale_ = scale
     ensemble.class_shares_ = shares
     ensemble.cell_penalty_ = float(as_finite(model["cell_penalty"], "cell_penalty"))
+    ensemble.n_samples_seen_ = members[0].n_samples_seen_
     ensemble._encoder = members[0]._encoder
     ensemble.n_features_in_ = members[0].n_features_in_
     if hasattr(members[0], "feature_names_in_"):

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from discbayes._lazy_imports import leaf
+from discbayes._lazy_imports import leaf, need
 from discbayes.network.graph import CLASS, Graph, moral_graph, topological_order, treewidth
 
 Edge = tuple[Any, Any]
@@ -202,9 +202,7 @@ class Structure:
         >>> list(Structure(((), (0,))).to_networkx(["a", "b"], "y").edges)
         [('y', 'a'), ('y', 'b'), ('a', 'b')]
         """
-        import networkx
-
-        graph = networkx.DiGraph()
+        graph = need("networkx").DiGraph()
         graph.add_nodes_from([class_name, *(range(self.n_features) if names is None else names)])
         graph.add_edges_from(self.edges(names, class_name))
         return graph

@@ -11,14 +11,16 @@ from discbayes.classifier import BayesNetClassifier, BayesNetEnsemble
 from discbayes.report.drawing import consensus_svg
 from discbayes.report.evaluation import evaluation_html
 from discbayes.report.markup import escaped, name_html, per_cent, table_html
-from discbayes.report.page import Report, check_rows, document
-from discbayes.report.summary import features_text, head_html
+from discbayes.report.page import Report, check_rows, document, title_of
+from discbayes.report.summary import features_text, head_html, rows_fact
 
 SHARE = 0.5  # of the members that have an edge of the consensus network
 MAX_EDGES = 100  # in the table
 
 
-def make_ensemble_report(ensemble: BayesNetEnsemble, X: Any = None, y: Any = None) -> Report:
+def make_ensemble_report(
+    ensemble: BayesNetEnsemble, X: Any = None, y: Any = None, rows_are: str = ""
+) -> Report:
     """Return the HTML report of a fitted ensemble.
 
     Parameters
@@ -27,6 +29,8 @@ def make_ensemble_report(ensemble: BayesNetEnsemble, X: Any = None, y: Any = Non
         A fitted ensemble.
     X, y : optional
         Rows and their labels, to evaluate the ensemble on.
+    rows_are : str, default=""
+        "test rows" if it is known that the ensemble was not learned from these rows.
 
     Returns
     -------
@@ -48,18 +52,24 @@ def make_ensemble_report(ensemble: BayesNetEnsemble, X: Any = None, y: Any = Non
         "members": ("Members", _members(ensemble)),
     }
     if X is not None:
-        sections["evaluation"] = ("Evaluation", evaluation_html(ensemble, X, y))
-    return Report(document(ensemble.domain_, _summary(ensemble), sections, {}, ""))
+        sections["evaluation"] = ("Evaluation", evaluation_html(ensemble, X, y, rows_are))
+    return Report(document(title_of(ensemble.domain_), _summary(ensemble), sections, {}, ""))
+
+
+def ensemble_facts(ensemble: BayesNetEnsemble) -> dict[str, str]:
+    """Return what an ensemble was learned from, and what it consists of, in words."""
+    n_edges = sorted({member.structure_.n_edges for member in ensemble.members_})
+    edges = f"{n_edges[0]} to {n_edges[-1]} edges" if n_edges[1:] else count_of(n_edges[0], "edge")
+    return {
+        **rows_fact(ensemble),
+        "Features": features_text(ensemble.domain_),
+        "Members": f"{count_of(len(ensemble.members_), 'network')} of {edges}",
+        "Pool": f"mean of the log posteriors, log odds scaled by {ensemble.scale_:.3g}",
+    }
 
 
 def _summary(ensemble: BayesNetEnsemble) -> str:
-    n_edges = [member.structure_.n_edges for member in ensemble.members_]
-    facts = {
-        "Features": features_text(ensemble.domain_),
-        "Members": f"{count_of(len(n_edges), 'network')} of {min(n_edges)} to {max(n_edges)} edges",
-        "Pool": f"mean of the log posteriors, log odds scaled by {ensemble.scale_:.3g}",
-    }
-    return head_html("Ensemble of Bayesian networks", ensemble.domain_, facts)
+    return head_html("Ensemble of Bayesian networks", ensemble.domain_, ensemble_facts(ensemble))
 
 
 def _consensus(ensemble: BayesNetEnsemble) -> str:

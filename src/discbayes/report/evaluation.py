@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import roc_auc_score
 
 from discbayes._text import count_of, shortened, some_of
 from discbayes.calibration import CalibratedPosterior
@@ -21,7 +20,8 @@ from discbayes.charts.evaluation_charts import (
 )
 from discbayes.classifier.predicting import PosteriorClassifier
 from discbayes.data.targets import label_array
-from discbayes.evaluation.metrics import binomial_error, measures
+from discbayes.evaluation.metrics import binomial_error
+from discbayes.evaluation.quality import TEST, Quality
 from discbayes.report.markup import (
     charts_html,
     definitions_html,
@@ -43,8 +43,8 @@ _SHADES = 8
 _UNKNOWN_CLASSES = "classes that are unknown to the model"
 
 
-def evaluation_html(clf: PosteriorClassifier, X: Any, y: Any) -> str:
-    """Return the section on rows and their true classes.
+def evaluation_html(clf: PosteriorClassifier, X: Any, y: Any, rows_are: str = "") -> str:
+    """Return the section on rows and their true classes; ``rows_are`` is what they are known to be.
 
     A row of a class that is unknown to the model counts as an error. Missing values in ``y``, and
     labels of which the model knows none, are refused.
@@ -54,16 +54,20 @@ def evaluation_html(clf: PosteriorClassifier, X: Any, y: Any) -> str:
     posterior = classifier.posterior(rows)
     codes = class_codes(clf, y, len(posterior))
     names = clf.domain_.target.labels
-    baseline = np.bincount(codes + 1)[1:].max() / codes.size
+    quality = Quality(names, posterior, codes, rows=rows_are or "rows of this section")
     charts = curves_html(posterior, codes, names)
+    baseline = quality.metrics["base rate"]
     if isinstance(classifier, CalibratedPosterior):  # a pool has codes for each of its members
         charts += missing_charts(missing_curve(classifier, rows, codes), baseline, codes.size)
+    return _introduction(clf, codes, y, rows_are) + tables_html(quality) + charts_html(charts)
+
+
+def tables_html(quality: Quality) -> str:
+    """Return the sentence on the accuracy, the metrics, the confusion matrix and the classes."""
+    sentence = quality.sentence[0].upper() + quality.sentence[1:]
     return (
-        _introduction(codes, y, names)
-        + _metrics(posterior, codes, baseline)
-        + _confusions(posterior, codes, names)
-        + _class_table(posterior, codes, names)
-        + charts_html(charts)
+        f'<p class="lead">{escaped(sentence)}.</p>{_metrics(quality)}{_confusions(quality)}'
+        f"{_class_table(quality)}"
     )
 
 
@@ -119,12 +123,22 @@ def class_codes(clf: PosteriorClassifier, y: Any, n_rows: int) -> np.ndarray:
     return codes
 
 
-def _introduction(codes: np.ndarray, y: Any, names: Sequence[str]) -> str:
-    text = (
-        f"These are metrics of the {count_of(codes.size, 'row')} that this report was made with. If"
-        " the model was learned from them, or chosen by them, they are optimistic: new rows will"
-        " be predicted less well."
-    )
+def _introduction(clf: PosteriorClassifier, codes: np.ndarray, y: Any, rows_are: str) -> str:
+    names = clf.domain_.target.labels
+    n_trained = getattr(clf, "n_samples_seen_", None)
+    if rows_are == TEST:
+        text = (
+            f"These are metrics of {codes.size:,} test rows, which were held out: the model was"
+            " learned from other rows."
+        )
+    else:
+        rows = count_of(codes.size, "row")
+        as_many = ", as many as there were training rows" if codes.size == n_trained else ""
+        text = (
+            f"These are metrics of the {rows} that this report was made with{as_many}. If these"
+            " are training rows, or rows by which the model was chosen, the metrics are"
+            " optimistic: new rows will be predicted less well."
+        )
     n_unknown = int(np.sum(codes < 0))
     if n_unknown:
         labels = label_array(y, None).tolist()
@@ -143,21 +157,18 @@ def _introduction(codes: np.ndarray, y: Any, names: Sequence[str]) -> str:
     return f'<p class="note">{escaped(text)}</p>'
 
 
-def _metrics(posterior: np.ndarray, codes: np.ndarray, baseline: float) -> str:
+def _metrics(quality: Quality) -> str:
     """Return the metrics of all rows, as a list."""
-    found = measures(posterior, codes)
-    error = binomial_error(found["accuracy"], codes.size)
-    metrics = (
-        ("rows", f"{codes.size:,}", ""),
-        ("accuracy", per_cent(found["accuracy"]), f"± {100 * error:.1f}, its standard error"),
-        ("baseline", per_cent(baseline), "accuracy of always predicting the most frequent class"),
-        ("log loss", number(found["log_loss"]), "mean of −log P(true class)"),
-        ("Brier score", number(found["brier"]), "squared error over all classes, from 0 to 2"),
-        ("ECE", number(found["ece"]), "expected calibration error"),
-    )
-    entries = [
-        (term, f"<b>{value}</b>{f'<small>{note}</small>' if note else ''}")
-        for term, value, note in metrics
+    found, notes = quality.metrics, quality.notes
+    error = binomial_error(found["accuracy"], quality.n_rows)
+    notes["accuracy"] = f"± {100 * error:.1f}, its standard error"
+    shares = ("base rate", "accuracy", "balanced accuracy")
+    texts = {name: (per_cent if name in shares else number)(found[name]) for name in found}
+    entries = [("rows", f"<b>{quality.n_rows:,}</b>")]
+    entries += [
+        (name, f"<b>{text}</b><small>{escaped(notes[name])}</small>")
+        for name, text in texts.items()
+        if np.isfinite(found[name])
     ]
     return definitions_html("key-figures", entries)
 
@@ -165,20 +176,8 @@ def _metrics(posterior: np.ndarray, codes: np.ndarray, baseline: float) -> str:
 # ---- confusions
 
 
-def confusion_counts(posterior: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Return the number of rows by true class and decision; the last row is of unknown classes.
-
-    >>> confusion_counts(np.array([[0.9, 0.1], [0.4, 0.6], [0.2, 0.8]]), np.array([0, 0, -1]))
-    array([[1, 1], [0, 0], [0, 1]])
-    """
-    n_classes = posterior.shape[1]
-    counts = np.zeros((n_classes + 1, n_classes), dtype=np.int64)
-    np.add.at(counts, (codes, posterior.argmax(axis=1)), 1)  # -1 is the last row
-    return counts
-
-
-def _confusions(posterior: np.ndarray, codes: np.ndarray, names: Sequence[str]) -> str:
-    counts = confusion_counts(posterior, codes)
+def _confusions(quality: Quality) -> str:
+    counts, names = quality.confusions, quality.labels
     if len(names) > MAX_CLASSES:
         return _frequent_confusions(counts, names)
     rows = [_matrix_row(name, counts[c], c, len(names)) for c, name in enumerate(names)]
@@ -238,39 +237,16 @@ def _frequent_confusions(counts: np.ndarray, names: Sequence[str]) -> str:
 # ---- classes
 
 
-def class_metrics(posterior: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Return rows, precision, recall, F1 and the area under the ROC curve of each class.
-
-    A metric that is undefined is NaN.
-
-    >>> class_metrics(np.array([[0.9, 0.1], [0.4, 0.6], [0.7, 0.3]]), np.array([0, 1, 1])).round(2)
-    array([[1.  , 0.5 , 1.  , 0.67, 1.  ],
-           [2.  , 1.  , 0.5 , 0.67, 1.  ]])
-    """
-    counts = confusion_counts(posterior, codes)
-    right = counts.diagonal()
-    n_rows, n_decided = counts[:-1].sum(axis=1), counts.sum(axis=0)
-    with np.errstate(invalid="ignore"):
-        precision, recall = right / n_decided, right / n_rows
-        f1 = 2 * right / (n_decided + n_rows)
-    areas = [
-        roc_auc_score(codes == c, posterior[:, c]) if 0 < rows < codes.size else np.nan
-        for c, rows in enumerate(n_rows)
-    ]
-    return np.column_stack((n_rows, precision, recall, f1, areas))
-
-
-def _class_table(posterior: np.ndarray, codes: np.ndarray, names: Sequence[str]) -> str:
-    found = class_metrics(posterior, codes)
+def _class_table(quality: Quality) -> str:
+    found = quality.classes
     rows = [
         (name_html(name), f"{values[0]:,.0f}", *map(number, values[1:]))
-        for name, values in zip(names, found, strict=True)
+        for name, values in zip(quality.labels, found, strict=True)
     ]
     means = [
         np.nanmean(column) if np.isfinite(column).any() else np.nan for column in found[:, 1:].T
     ]
     rows.append(("mean", f"{found[:, 0].mean():,.1f}", *map(number, means)))
-    header = ("class", "rows", "precision", "recall", "F1", "AUC")
-    return table_html(
-        "Class by class", header, rows, foot=1, note="AUC is of each class against the others."
-    )
+    header = ("class", "rows", "precision", "recall", "F1", "AUC", "average precision")
+    note = "AUC and average precision are of each class against the others."
+    return table_html("Class by class", header, rows, foot=1, note=note)

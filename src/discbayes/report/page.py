@@ -55,10 +55,17 @@ class Report:
 
     In a notebook it is displayed in a frame that has no access to anything outside.
 
-    Attributes
+    Parameters
     ----------
     html : str
         The whole file.
+
+    Examples
+    --------
+    >>> from discbayes import BayesNetClassifier, load_dataset
+    >>> iris = load_dataset("iris")
+    >>> BayesNetClassifier("nb", "map").fit(iris.X, iris.y).report()
+    <Report: ... KB of HTML; save(path) writes it>
     """
 
     html: str
@@ -70,6 +77,13 @@ class Report:
         ----------
         path : str or Path
             Where to write it; an existing file is replaced.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> report = BayesNetClassifier("nb", "map").fit(iris.X, iris.y).report()
+        >>> report.save("report.html")  # doctest: +SKIP
         """
         replace_file(path, self.html)
 
@@ -84,7 +98,9 @@ class Report:
         return f"<Report: {size:.0f} KB of HTML; save(path) writes it>"
 
 
-def make_report(classifier: BayesNetClassifier, X: Any = None, y: Any = None) -> Report:
+def make_report(
+    classifier: BayesNetClassifier, X: Any = None, y: Any = None, rows_are: str = ""
+) -> Report:
     """Return the HTML report of a fitted classifier.
 
     Parameters
@@ -93,6 +109,8 @@ def make_report(classifier: BayesNetClassifier, X: Any = None, y: Any = None) ->
         A fitted classifier.
     X, y : optional
         Rows and their labels, to evaluate the classifier on.
+    rows_are : str, default=""
+        "test rows" if it is known that the classifier was not learned from these rows.
 
     Returns
     -------
@@ -111,7 +129,10 @@ def make_report(classifier: BayesNetClassifier, X: Any = None, y: Any = None) ->
     sections = {
         "ask": ("Ask", _ask(classifier.network_)),
         "network": ("Network", _network(classifier)),
-        "evaluation": ("Evaluation", "" if X is None else evaluation_html(classifier, X, y)),
+        "evaluation": (
+            "Evaluation",
+            "" if X is None else evaluation_html(classifier, X, y, rows_are),
+        ),
         "columns": ("Columns", columns_html(classifier)),
         "history": ("History", history_html(classifier)),
     }
@@ -119,7 +140,12 @@ def make_report(classifier: BayesNetClassifier, X: Any = None, y: Any = None) ->
     script = asset("engine.js") + "\n" + asset("page.js")
     summary = summary_html(classifier)
     domain = classifier.network_.domain
-    return Report(document(domain, summary, sections, payload(classifier), script))
+    return Report(document(title_of(domain), summary, sections, payload(classifier), script))
+
+
+def title_of(domain: Domain) -> str:
+    """Return the title of the report of a model."""
+    return f"{shortened(domain.target.name, _MAX_TITLE)}: Bayesian network classifier"
 
 
 def check_rows(X: Any, y: Any) -> None:
@@ -133,7 +159,7 @@ def check_rows(X: Any, y: Any) -> None:
 
 
 def document(
-    domain: Domain,
+    title: str,
     summary: str,
     sections: dict[str, tuple[str, str]],
     model: dict[str, Any],
@@ -143,8 +169,8 @@ def document(
 
     Parameters
     ----------
-    domain : Domain
-        The columns and the classes.
+    title : str
+        The title in the browser.
     summary : str
         HTML of the head.
     sections : dict
@@ -155,7 +181,7 @@ def document(
         The script; none if it is empty.
     """
     style = asset("page.css") + "\n" + asset("sections.css")
-    title = f"{shortened(domain.target.name, _MAX_TITLE)}: Bayesian network classifier"
+    is_large = len(model.get("names", ())) >= _MIN_LARGE
     links = content = ""
     for key, (name, html) in sections.items():
         links += f'<li><a href="#{key}">{name}</a></li>'
@@ -169,7 +195,7 @@ def document(
         style=style,
         summary=summary,
         links=links,
-        size=' class="large"' if len(domain.features) >= _MIN_LARGE else "",
+        size=' class="large"' if is_large else "",
         sections=content,
         model=_json(model),
         script=script,

@@ -10,6 +10,7 @@ from discbayes._text import count_of, shortened
 from discbayes.calibration import AUTO, LogPool, Temperature
 from discbayes.charts.traces import LEFT_OUT, figure
 from discbayes.classifier import BayesNetClassifier
+from discbayes.classifier.predicting import PosteriorClassifier
 from discbayes.data import Domain
 from discbayes.report.markup import definitions_html, escaped, name_html
 
@@ -46,18 +47,29 @@ _PARAMETERS = {
 
 def summary_html(classifier: BayesNetClassifier) -> str:
     """Return the title, one sentence and a few facts."""
+    domain = classifier.network_.domain
+    return head_html("Bayesian network classifier", domain, facts_of(classifier))
+
+
+def facts_of(classifier: BayesNetClassifier) -> dict[str, str]:
+    """Return what a classifier was learned from, and how, in words."""
     network = classifier.network_
-    domain = network.domain
     structure = _how(classifier.structure, _STRUCTURES | _auto_structure(classifier))
     parameters = _how(classifier.parameters, _PARAMETERS | {AUTO: _PARAMETERS["levels"]})
     n_edges = count_of(network.structure.n_edges, "edge")
-    facts = {
-        "Features": features_text(domain),
+    return {
+        **rows_fact(classifier),
+        "Features": features_text(network.domain),
         "Structure": f"{structure}, {n_edges}{_left_out(classifier)}",
         "Parameters": f"{parameters}, {count_of(network.n_parameters, 'free parameter')}",
         "Calibration": _calibration(classifier.calibration_),
     }
-    return head_html("Bayesian network classifier", domain, facts)
+
+
+def rows_fact(model: PosteriorClassifier) -> dict[str, str]:
+    """Return the number of training rows, if the model knows it."""
+    n_rows = getattr(model, "n_samples_seen_", None)
+    return {} if n_rows is None else {"Training rows": f"{n_rows:,}"}
 
 
 def head_html(kicker: str, domain: Domain, facts: Mapping[str, str]) -> str:
@@ -97,7 +109,7 @@ def _auto_structure(classifier: BayesNetClassifier) -> dict[str, str]:
     if classifier.parameters != AUTO:
         return {AUTO: _STRUCTURES["tan"]}
     most = max((len(group) for group in classifier.structure_.parents), default=0)
-    parents = f"at most {count_of(most, 'parent')} a feature" if most else "no edges"
+    parents = f"at most {count_of(most, 'parent')} a feature" if most else "none"
     return {AUTO: f"KDB with as many parents as held-out rows support, {parents}"}
 
 
