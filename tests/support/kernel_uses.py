@@ -257,8 +257,6 @@ def streams() -> None:
 def main(names: list[str]) -> None:
     """Run the uses and write the file."""
     warnings.simplefilter("ignore")
-    import discbayes.datasets
-    import discbayes.io  # noqa: F401
     import kernel_calls
     from discbayes.kernels._signatures import FILE
 
