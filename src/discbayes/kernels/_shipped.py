@@ -42,11 +42,13 @@ _ORDERS = {"C": 0x101, "F": 0x102, "A": 0x100}
 
 
 def _load() -> ModuleType | None:
-    """Return the compiled module, if there is one and the processor can run it."""
+    """Return the compiled module, if there is one and this machine can run it."""
     name = f"{_PACKAGE}._ahead"
     if os.environ.get("DISCBAYES_SHIPPED") == "0" or find_spec(name) is None:
         return None
-    return import_module(name) if _features() >= _FEATURES else None
+    with suppress(ImportError):  # of a system that is older than the one that it was built on
+        return import_module(name) if _features() >= _FEATURES else None
+    return None
 
 
 def _features() -> set[str]:
@@ -197,7 +199,7 @@ class Kernel:
         reason = (
             f"no compiled code is shipped for {self.name} with {as_text(type_of(arguments))}"
             if SHIPPED is not None
-            else "this installation has no compiled code that this processor can run"
+            else "this installation has no compiled code that this machine can run"
         )
         if _n_cells(arguments) > MAX_PLAIN_CELLS:
             raise ModuleNotFoundError(
