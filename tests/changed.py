@@ -28,6 +28,7 @@ TESTED_BY = {
         "counts",
         "data",
         "inference",
+        "kernels",
         "network",
         "objectives",
         "parameters",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import warnings
 from types import SimpleNamespace
 
@@ -12,6 +13,7 @@ from discbayes.kernels import _shipped
 from discbayes.kernels._shipped import Instruction, Kernel, entry_name, shipped_type
 from discbayes.kernels._signatures import parse, type_of
 from discbayes.kernels._vectors import load as load_at_once
+from discbayes.kernels.quasi_newton import dot
 
 NAME = "test_shipped.total"
 LISTED = "u1[2C]r (f8[1C],i4) f8 b1 none"
@@ -47,6 +49,7 @@ def read_only(array):
         (read_only(CODES), (read_only(NUMBERS), np.int64(2)), np.float64(1), np.True_, None),
         (CODES, (NUMBERS, np.uint8(2)), 1.0, False, None),
         (np.zeros((0, 3), np.uint8), (NUMBERS, 2), 1.0, True, None),
+        (pickle.loads(pickle.dumps(CODES)), (NUMBERS, 2), 1.0, True, None),
     ],
 )
 def test_types_that_are_listed(kernel, arguments):
@@ -143,4 +146,6 @@ def test_kernels_that_are_compiled_late_may_use_others():
     assert copied(values, out) == 2.0
     np.testing.assert_array_equal(out, values)
     assert load.intrinsic is load_at_once
+    assert copied.dispatcher is copied.dispatcher
+    assert pickle.loads(pickle.dumps(Kernel(dot.py_func, {}))) is dot
     assert type_of(out) == parse("f8[1C]")

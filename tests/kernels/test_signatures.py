@@ -6,7 +6,7 @@ import pytest
 
 import kernel_calls
 import kernel_uses
-from discbayes.kernels._signatures import FILE, as_text, parse, read
+from discbayes.kernels._signatures import FILE, as_text, load_kernel, parse, read
 from discbayes.kernels._warmup import numba_type
 
 LINES = FILE.read_text(encoding="utf-8").splitlines()
@@ -14,7 +14,8 @@ LINES = FILE.read_text(encoding="utf-8").splitlines()
 
 def test_every_line_is_a_kernel_with_types_that_numba_knows():
     assert sorted(set(LINES)) == LINES
-    assert set(read()) <= set(kernel_calls.kernel_names())
+    for name in read():
+        assert callable(load_kernel(name))
     for line in LINES:
         for text in line.split(" ")[1:]:
             assert as_text(parse(text)) == text

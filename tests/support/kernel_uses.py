@@ -1,13 +1,12 @@
 """Record the types that real use calls kernels with: ``make signatures``.
 
-It writes ``src/discbayes/kernels/signatures.txt``. The uses below run with the compiler off, on
-tables that are small enough for that: it is the types that count. Names on the command line choose
-some uses, whose calls are added to the file; without any, the file is written anew.
+It writes ``src/discbayes/kernels/signatures.txt``. Tables are small: it is the types that count.
+Names on the command line choose some uses, whose calls are added to the file; without any, the file
+is written anew.
 """
 
 from __future__ import annotations
 
-import os
 import sys
 import tempfile
 import warnings
@@ -86,6 +85,40 @@ def default() -> None:
         model = BayesNetClassifier().fit(X, y)
         for rows in (X, X[:3], masked(X)):
             model.predict_proba(rows)
+
+
+@use
+def numbers() -> None:
+    """Numbers of all kinds, whole and broken, in either order, few and many values."""
+    from discbayes import BayesNetClassifier
+
+    rng = np.random.default_rng(0)
+    y = np.arange(400) % 2
+    fine = rng.normal(0, 400, size=(400, 2)) + 50.0 * y[:, None]
+    whole = rng.integers(0, 5, size=(400, 3)) + y[:, None]
+    large = rng.integers(0, 30_000, size=(400, 1)) + 900 * y[:, None]
+    values = np.hstack([whole, fine, large, np.arange(400)[:, None] % 300])
+    kinds = (np.float64, np.float32, np.int64, np.int32, np.int16, np.uint8, bool)
+    for kind, order in product(kinds, "CF"):
+        X = np.array(whole if np.dtype(kind).itemsize == 1 else values, dtype=kind, order=order)
+        for categorical in ("auto", [0, X.shape[1] - 1]):
+            model = BayesNetClassifier("tan", "map", categorical=categorical).fit(X, y)
+            for rows in (X, X[::2], X[:3]):
+                model.predict_proba(rows)
+    X = np.where(rng.random(values.shape) < 0.1, np.nan, values)
+    BayesNetClassifier("tan", "map").fit(X, y).predict_proba(X)
+
+
+@use
+def estimated_counts() -> None:
+    """Counts of missing values estimated by EM, in scores and in parameters."""
+    from discbayes import KDB, MaximumAPosteriori, SpanningTree
+    from discbayes.scores import ConditionalInformation
+
+    learner = MaximumAPosteriori(missing="em")
+    for structure in (SpanningTree(score=ConditionalInformation(missing="em")), KDB(k=2)):
+        for _ in learn(structure, learner):
+            pass
 
 
 @use
@@ -223,10 +256,7 @@ def streams() -> None:
 
 def main(names: list[str]) -> None:
     """Run the uses and write the file."""
-    os.environ["NUMBA_DISABLE_JIT"] = "1"
     warnings.simplefilter("ignore")
-    import discbayes.datasets
-    import discbayes.io  # noqa: F401
     import kernel_calls
     from discbayes.kernels._signatures import FILE
 

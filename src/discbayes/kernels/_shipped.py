@@ -11,11 +11,11 @@ from __future__ import annotations
 import os
 import warnings
 from contextlib import suppress
-from functools import cached_property
+from functools import cache, cached_property
 from hashlib import sha256
 from importlib import import_module
 from importlib.util import find_spec
-from pathlib import Path
+from threading import RLock
 from types import ModuleType, NoneType
 from typing import Any
 
@@ -33,8 +33,8 @@ _INTEGERS = ("i1", "i2", "i4", "i8", "u1", "u2", "u4")
 _SCALARS = {
     "none": frozenset({NoneType}),
     "b1": frozenset({bool, np.bool_}),
-    "i8": frozenset({int, *(np.dtype(name).type for name in _INTEGERS)}),
-    "u8": frozenset({np.uint64}),
+    "i8": frozenset({int, np.longlong, *(np.dtype(name).type for name in _INTEGERS)}),
+    "u8": frozenset({np.uint64, np.ulonglong}),
     "f8": frozenset({float, np.float64, np.float32}),
 }
 # Bits of ndarray.flags.num: C order, Fortran order, aligned
@@ -42,11 +42,13 @@ _ORDERS = {"C": 0x101, "F": 0x102, "A": 0x100}
 
 
 def _load() -> ModuleType | None:
-    """Return the compiled module, if there is one and the processor can run it."""
+    """Return the compiled module, if there is one and this machine can run it."""
     name = f"{_PACKAGE}._ahead"
     if os.environ.get("DISCBAYES_SHIPPED") == "0" or find_spec(name) is None:
         return None
-    return import_module(name) if _features() >= _FEATURES else None
+    with suppress(ImportError):  # of a system that is older than the one that it was built on
+        return import_module(name) if _features() >= _FEATURES else None
+    return None
 
 
 def _features() -> set[str]:
@@ -98,9 +100,12 @@ def _fits(values: tuple[Any, ...], forms: tuple[Any, ...]) -> bool:
         return False
     for value, (dtype, inner, wanted) in zip(values, forms, strict=True):
         if dtype is not None:
-            if not isinstance(value, np.ndarray) or value.dtype is not dtype:
+            if not isinstance(value, np.ndarray) or value.ndim != inner:
                 return False
-            if value.ndim != inner or value.flags.num & wanted != wanted:
+            # equal dtypes are mostly one object, but not those of arrays that were unpickled
+            if value.dtype is not dtype and value.dtype != dtype:
+                return False
+            if value.flags.num & wanted != wanted:
                 return False
         elif inner is None:
             if type(value) not in wanted:
@@ -150,11 +155,19 @@ class Kernel:
         self.__doc__ = function.__doc__
         self.name = f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
         self.targetoptions = options  # where numba looks whether to inline
+        self._dispatcher: Any = None
 
-    @cached_property
+    def __reduce__(self) -> tuple[Any, tuple[str]]:
+        return _signatures.load_kernel, (self.name,)
+
+    @property
     def dispatcher(self) -> Any:
         """The same function compiled by numba for each list of types."""
-        return import_module(f"{_PACKAGE}._cache").compile_on_call(self.py_func, self.targetoptions)
+        with _ONE_THREAD:  # so that threads that need it at once do not compile it once each
+            if self._dispatcher is None:
+                compiler = import_module(f"{_PACKAGE}._cache")
+                self._dispatcher = compiler.compile_on_call(self.py_func, self.targetoptions)
+        return self._dispatcher
 
     @property
     def _numba_type_(self) -> Any:
@@ -186,7 +199,7 @@ class Kernel:
         reason = (
             f"no compiled code is shipped for {self.name} with {as_text(type_of(arguments))}"
             if SHIPPED is not None
-            else "this installation has no compiled code that this processor can run"
+            else "this installation has no compiled code that this machine can run"
         )
         if _n_cells(arguments) > MAX_PLAIN_CELLS:
             raise ModuleNotFoundError(
@@ -199,14 +212,9 @@ class Kernel:
         )
 
 
+_ONE_THREAD = RLock()
+_table = cache(_signatures.read)
 _warned = False
-_tables: dict[Path, Any] = {}
-
-
-def _table() -> dict[str, list[tuple[ArgumentType, ...]]]:
-    if not _tables:
-        _tables[_signatures.FILE] = _signatures.read()
-    return _tables[_signatures.FILE]
 
 
 def _warn_once(message: str) -> None:
