@@ -7,6 +7,7 @@ cr    ``ClassificationRate``     1 if y is the decision, else 0                 
 cl    ``ConditionalLikelihood``  log P(y | x)                                   yes
 mm    ``Margin``                 min(1, λ·log d), d = P(y, x) / best rival's    yes
       ``Slack``                  −λ·max(0, γ − log d)                           yes
+      ``SquaredError``           −½ Σ_c (1[c = y] − P(c | x))²                  yes
 ====  =========================  =============================================  ========
 
 Structure searches use the value, parameter learners the value and the gradient.
@@ -20,6 +21,7 @@ from discbayes.objectives.conditional_likelihood import ConditionalLikelihood
 from discbayes.objectives.margin import Margin
 from discbayes.objectives.objective import NoGradientError, Objective, require_gradient
 from discbayes.objectives.slack import Slack
+from discbayes.objectives.squared_error import SquaredError
 
 OBJECTIVES = {"cr": ClassificationRate, "cl": ConditionalLikelihood, "mm": Margin}
 
@@ -52,6 +54,7 @@ __all__ = [
     "NoGradientError",
     "Objective",
     "Slack",
+    "SquaredError",
     "objective_of",
     "require_gradient",
 ]
