@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from typing import Any
 
+from discbayes.classifier.fitting import UNLABELED
 from discbayes.cli import options
 from discbayes.cli.batch_input import fit_batches, reads_batches
 from discbayes.cli.outputs import check_output, is_standard, write_bytes
@@ -31,6 +33,13 @@ def configure(parser: ArgumentParser) -> None:
     add("-o, --output MODEL", "the model file to write (JSON); - is stdout", required=True)
     options.add_target(parser)
     options.add_learning(parser)
+    add(
+        "--unlabeled",
+        "rows without a class: drop leaves them out, use learns parameters from them as well, as"
+        " far as held-out labeled rows speak for it (default: error)",
+        choices=list(UNLABELED),
+        default="error",
+    )
     options.add_effort(parser)
     options.add_memory(parser)
     options.add_cluster(parser)
@@ -41,6 +50,8 @@ def finish(parser: ArgumentParser, args: Namespace) -> None:
     """Complete the options of learning, and check them."""
     options.fill_learning(parser, args)
     require_target(parser, args)
+    if args.ensemble is not None and args.unlabeled != "error":
+        parser.error("--ensemble learns from labeled rows only: leave out --unlabeled")
 
 
 def run(args: Namespace) -> None:
@@ -48,14 +59,20 @@ def run(args: Namespace) -> None:
     check_output(args.output, [args.data])
     verbose = args.progress.verbose
     if reads_batches(args):
-        model = options.classifier(args, verbose)
+        model = _new_model(args, verbose)
         fit_batches(args, model)
     else:
         training = load_training(args)
-        model = options.classifier(args, verbose)
+        model = _new_model(args, verbose)
         model.fit(training.X, training.y, sample_weight=training.weight)
     # how this run was carried out is not a property of the model
     model.set_params(verbose=0, memory=None, cluster=None)
     write_bytes(pack(model), args.output)
     if not is_standard(args.output):
         args.progress.stage(f"model saved in {args.output}")
+
+
+def _new_model(args: Namespace, verbose: int) -> Any:
+    """Return the classifier of the options, not fitted."""
+    model = options.classifier(args, verbose)
+    return model if args.unlabeled == "error" else model.set_params(unlabeled=args.unlabeled)

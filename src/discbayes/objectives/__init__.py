@@ -8,6 +8,7 @@ cl    ``ConditionalLikelihood``  log P(y | x)                                   
 mm    ``Margin``                 min(1, λ·log d), d = P(y, x) / best rival's    yes
       ``Slack``                  −λ·max(0, γ − log d)                           yes
       ``SquaredError``           −½ Σ_c (1[c = y] − P(c | x))²                  yes
+      ``MarginalLikelihood``     log P(x), for rows without a label             yes
 ====  =========================  =============================================  ========
 
 Structure searches use the value, parameter learners the value and the gradient.
@@ -19,6 +20,7 @@ from discbayes.kernels.objective_rows import TIE
 from discbayes.objectives.classification_rate import ClassificationRate
 from discbayes.objectives.conditional_likelihood import ConditionalLikelihood
 from discbayes.objectives.margin import Margin
+from discbayes.objectives.marginal_likelihood import MarginalLikelihood
 from discbayes.objectives.objective import NoGradientError, Objective, require_gradient
 from discbayes.objectives.slack import Slack
 from discbayes.objectives.squared_error import SquaredError
@@ -51,6 +53,7 @@ __all__ = [
     "ClassificationRate",
     "ConditionalLikelihood",
     "Margin",
+    "MarginalLikelihood",
     "NoGradientError",
     "Objective",
     "Slack",

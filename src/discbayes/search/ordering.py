@@ -58,15 +58,15 @@ class OrderBased(SampleSearch):
     strict : bool, default=False
         Parents of a feature must have an edge to each other, so that the features form a partial
         k-tree. Then ``refine`` keeps the edges between parents of a later feature.
-    exactly_k : bool, default=False
-        A feature has ``k`` parents or none, as P10's text reads, and not any number up to ``k``;
-        fewer where less than ``k`` features are earlier.
     refine : bool, default=False
         Choose the parents of all features again, given those of all others, until nothing changes
         ("Ext" of P10).
     listing : bool, default=False
         Take the first edge that is chosen even if it improves nothing, as the listing of P10's
         algorithm does.
+    exactly_k : bool, default=False
+        A feature has ``k`` parents or none, as P10's text reads, and not any number up to ``k``;
+        fewer where less than ``k`` features are earlier.
     first_edge : bool or None, default=None
         Keep an edge from the first feature of the order to the second, whatever it improves: True
         for any order, False for none. By default only OMI does.
