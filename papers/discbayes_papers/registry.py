@@ -15,16 +15,16 @@ from discbayes.evaluation.machine import provenance
 from discbayes.evaluation.result_blocks import Block, Picture, ResultTable, Text, as_markdown
 from discbayes.evaluation.result_store import Result, Store
 from discbayes.evaluation.tasks import run_tasks, unfinished
-from discbayes_papers.experiment import PAPERS, Experiment, module_path
+from discbayes_papers.experiment import PAPERS, Experiment, module_path, read_records
 
 EXPERIMENTS = (
     "p10-table1", "p10-table2", "p10-table4", "p10-table5", "p10-table7", "p10-table7-crcl",
-    "p10-table8", "p10-table11", "p10-table13", "p10-fig3", "p10-fig7", "p10-fig9", "p10-fig10",
-    "p10-fig13", "p12-table1", "p12-table2", "p12-table3", "p12-fig2-4", "p12-fig5", "c11-theorems",
-    "c11-fig4-5", "c11-table3", "c11-table4", "c11-times", "z17-fig3", "z17-table4", "z17-table5-6",
-    "z17-scatter", "z17-convergence", "z17-times", "z17-levels", "p13-fig1", "p13-fig2", "p13-fig3",
-    "p13-table1", "p13-fig4", "default", "peers",
-    "scenarios", "small-tables", "ablation",
+    "p10-table8", "p10-table11", "p10-table13", "p10-readings", "p10-fig3", "p10-fig7", "p10-fig9",
+    "p10-fig10", "p10-fig13", "p12-table1", "p12-table2", "p12-table3", "p12-fig2-4", "p12-fig5",
+    "c11-theorems", "c11-fig4-5", "c11-table3", "c11-table4", "c11-times", "z17-fig3", "z17-table4",
+    "z17-table5-6", "z17-e-code", "z17-scatter", "z17-convergence", "z17-times", "z17-levels",
+    "p13-fig1", "p13-fig2", "p13-fig3", "p13-table1", "p13-fig4", "default", "peers", "scenarios",
+    "small-tables", "ablation", "unlabeled",
 )  # fmt: skip
 # What cannot be repeated, as its data cannot be had.
 ABSENT = {
@@ -34,6 +34,8 @@ ABSENT = {
     "USPS of P10 and P12": "the 11,000-sample version of USPS",
 }  # fmt: skip
 ROWS, QUICK = "rows", "quick"
+# Whether the pages of papers are met, and if not, why.
+STATUS = {line["page"]: line for line in read_records("status.csv")}
 
 
 def find(name: str) -> Experiment:
@@ -94,13 +96,16 @@ def write_index(folder: str | Path) -> None:
         _index_row(find(name), folder) for name in EXPERIMENTS if (folder / f"{name}.md").exists()
     ]
     absent = [[name, data] for name, data in ABSENT.items()]
+    header = ["page", "source", "what it shows", "verdict", "why", "stored runs"]
     blocks: list[Block] = [
         Text("# The papers' tables and figures, and ours"),
         Text(
             "Made by `discbayes reproduce` from the stored rows; each page says what differs, and"
-            " why."
+            " why. Met: what the paper says holds here. Met with a reading: where it leaves"
+            " something open, or where a slip of its own, or other data, are allowed for. Not met:"
+            " the page has the cause, as far as it is known."
         ),
-        ResultTable("", ["page", "source", "what it shows", "stored runs"], rows, left=3),
+        ResultTable("", header, rows, left=5),
         ResultTable("Not to be had", ["table or figure", "data"], absent, left=2),
     ]
     write_page(folder / "README.md", blocks)
@@ -109,10 +114,13 @@ def write_index(folder: str | Path) -> None:
 def _index_row(experiment: Experiment, folder: Path) -> list[str]:
     store = Store(folder / ROWS / f"{experiment.rows}.csv", ())
     link = f"[{experiment.name}]({experiment.name}.md)"
+    status = STATUS.get(experiment.name, {"verdict": "", "why": ""})
     return [
         link,
         f"{experiment.paper} {experiment.where}".strip(),
         experiment.title,
+        status["verdict"],
+        status["why"],
         str(len(store)),
     ]
 

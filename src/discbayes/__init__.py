@@ -27,7 +27,13 @@ from discbayes.explanations import (
 )
 from discbayes.inference import EstimateWarning, TooManyCellsError
 from discbayes.network import Structure
-from discbayes.objectives import ClassificationRate, ConditionalLikelihood, Margin, Slack
+from discbayes.objectives import (
+    ClassificationRate,
+    ConditionalLikelihood,
+    Margin,
+    Slack,
+    SquaredError,
+)
 from discbayes.parameters import (
     BNSVM,
     DFE,
@@ -106,6 +112,7 @@ __all__ = [
     "Relevance",
     "Slack",
     "SpanningTree",
+    "SquaredError",
     "Structure",
     "SuperParent",
     "TooManyCellsError",

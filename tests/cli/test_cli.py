@@ -778,6 +778,23 @@ def test_a_target_with_gaps_cannot_be_evaluated(run, tmp_path):
     assert "--cv 3 can" in fails(run, "evaluate", tmp_path / "d.csv", "--target", "y")
 
 
+def test_rows_without_a_class_are_dropped_or_used_if_that_is_asked_for(run, tmp_path):
+    rows = [f"{k % 3},{k % 2},{'' if k % 4 else 'np'[k % 3 > 0]}" for k in range(80)]
+    (tmp_path / "d.csv").write_text("a,b,y\n" + "\n".join(rows) + "\n")
+    command = ("fit", tmp_path / "d.csv", "--target", "y", "-o", tmp_path / "m.json")
+    command += ("--structure", "nb", "--parameters", "map")
+    assert "is empty in 60 of 80 rows" in (line := fails(run, *command))
+    assert line.endswith("or use --unlabeled drop or --unlabeled use")
+    for how in ("drop", "use"):
+        code, _, err = run(*command, "--unlabeled", how)
+        assert code == 0
+        assert "60 of 80 rows have no label and are" in err
+    assert "--ensemble learns from labeled rows only" in run(
+        "fit", tmp_path / "d.csv", "--target", "y", "-o", tmp_path / "m.json", "--ensemble",
+        "--unlabeled", "use",
+    )[2]  # fmt: skip
+
+
 def test_missing_columns_show_the_nearest_first(run, table, tmp_path):
     line = fails(run, "evaluate", table, "--target", "outcom")
     assert "no column 'outcom' (the target); its columns are 'outcome', " in line

@@ -15,6 +15,7 @@ from discbayes.objectives import (
     Margin,
     NoGradientError,
     Slack,
+    SquaredError,
     objective_of,
     require_gradient,
 )
@@ -32,7 +33,7 @@ SLACKS = [
     Slack(0.4, radius=0.4),
     Slack(5.0, 2.0, eta=3.0, radius=1.0),
 ]
-SMOOTH = [ConditionalLikelihood(), *MARGINS, *SLACKS]
+SMOOTH = [ConditionalLikelihood(), SquaredError(), *MARGINS, *SLACKS]
 ALL = [ClassificationRate(), *SMOOTH]
 
 
@@ -53,6 +54,9 @@ def plain(objective, row, y):
         return float((row[y] > before + TIE).all() and (row[y] >= after - TIE).all())
     if isinstance(objective, ConditionalLikelihood):
         return row[y] - np.logaddexp.reduce(row)
+    if isinstance(objective, SquaredError):
+        posterior = np.exp(row - np.logaddexp.reduce(row))
+        return -((posterior - np.eye(row.size)[y]) ** 2).sum() / 2
     if others.size == 0:
         return 0.0 if isinstance(objective, Slack) else 1.0
     rival = (
@@ -159,7 +163,7 @@ def test_what_impossible_rows_are_worth():
 @pytest.mark.parametrize("objective", ALL, ids=repr)
 def test_one_class_is_always_right_and_no_rows_are_worth_nothing(objective):
     log_joint = np.array([[-3.0], [-np.inf]])
-    best = 0.0 if isinstance(objective, (ConditionalLikelihood, Slack)) else 1.0
+    best = 0.0 if isinstance(objective, (ConditionalLikelihood, SquaredError, Slack)) else 1.0
     np.testing.assert_array_equal(objective.rows(log_joint, [0, 0]), [best, best])
     assert objective.value(np.empty((0, 3)), np.empty(0)) == 0.0
 

@@ -16,7 +16,7 @@ from discbayes.evaluation.statistics import wilcoxon
 from discbayes.evaluation.tasks import Task
 from discbayes.scores import edge
 from discbayes_papers import find, reproduce
-from discbayes_papers.c11 import fig4_5, table3, table4, theorems, times
+from discbayes_papers.c11 import fig4_5, table3, table4, theorems, times, weka
 from discbayes_papers.c11 import others as _c11_others
 from discbayes_papers.c11 import shared as _c11
 from discbayes_papers.parts import load_rows, published_splits
@@ -258,3 +258,13 @@ class TestPages:
         assert [axes.get_xlabel() for axes in figure.axes[:4]] == list(fig4_5.FIGURE_4)
         assert all(axes.get_ylabel() in fig4_5.UPRIGHT for axes in figure.axes)
         pytest.importorskip("matplotlib.pyplot").close(figure)
+
+
+def test_figures_of_weka_are_read_and_compared():
+    draws = weka.read_draws("c11/weka.csv")
+    assert len(draws) == 20
+    assert {len(sets) for sets in draws.values()} == {25}
+    assert draws[1]["chess"] == draws[20]["chess"]
+    assert round(draws[1]["chess"]["TAN-fCLL"] * 1066) == 995
+    first = weka.table("c11/weka.csv", weka.PAIRS, "").rows[0]
+    assert first == ["TAN-fCLL – TAN-LL", "0.46", "-0.12", "-1.52", "0.73", "0.16", "2.13"]

@@ -19,6 +19,7 @@ from sklearn.preprocessing import OneHotEncoder
 
 from discbayes._lazy_imports import need
 from discbayes.counts import count_families
+from discbayes.data import FrameEncoder
 from discbayes.engine import Context
 from discbayes.evaluation.result_blocks import Picture, ResultTable, as_text
 from discbayes.evaluation.result_store import Result, Store
@@ -31,7 +32,7 @@ from discbayes.recipes import recipe
 from discbayes_papers import reproduce
 from discbayes_papers.parts import SplitRows, load_rows, two_folds
 from discbayes_papers.registry import find
-from discbayes_papers.z17 import curves
+from discbayes_papers.z17 import curves, e_code
 from discbayes_papers.z17 import levels as z17_levels
 from discbayes_papers.z17 import shared as _z17
 from discbayes_papers.z17 import table4 as z17_table4
@@ -306,3 +307,22 @@ def test_the_conditioned_logistic_example_end_to_end(tmp_path):
     assert all(re.match(r"[\d.]+ \(\d+–\d+\)", cell) for row in table.rows for cell in row[2:])
     page = (tmp_path / "quick" / "z17-fig3.md").read_text(encoding="utf-8")
     assert "z17-fig3-curves.png" in page
+
+
+@pytest.mark.parametrize("loss", ["_direct", "_weights", "_softmax"])
+def test_gradients_of_the_simulated_descents_equal_differences(loss):
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 3, (40, 3)), rng.integers(0, 3, 40)
+    data = FrameEncoder(categorical="all").fit_transform(X, y)
+    descent = e_code._Descent(curves.as_part(data), "TAN")
+    function = getattr(descent, loss)
+    free = rng.normal(size=descent.generative.size)
+    step = 1e-6 * np.eye(free.size)
+    rise = [(function(free + one)[0] - function(free - one)[0]) / 2e-6 for one in step]
+    np.testing.assert_allclose(function(free)[1], rise, atol=1e-8)
+    # the code has d's objective, and another gradient
+    value, gradient = descent._code(free)
+    assert value == descent._direct(free)[0]
+    np.testing.assert_allclose(
+        gradient, descent._direct(free)[1] * (1 + descent._theta(free)), rtol=1e-12
+    )

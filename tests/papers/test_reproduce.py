@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from discbayes.cli import reproduce
+from discbayes_papers import registry
 
 
 @pytest.fixture
@@ -36,3 +37,11 @@ def test_without_them_the_message_names_the_source(run, search_path, monkeypatch
     code, _, error = run("reproduce", "p10-table7")
     assert code == 1
     assert "not in the installed package: get the source of discbayes" in error
+
+
+def test_every_page_of_a_paper_has_a_verdict():
+    papers = {name for name in registry.EXPERIMENTS if registry.find(name).paper != "ours"}
+    assert set(registry.STATUS) == papers
+    verdicts = {"met", "met with a reading", "not met"}
+    assert {line["verdict"] for line in registry.STATUS.values()} <= verdicts
+    assert all(line["why"] for line in registry.STATUS.values())

@@ -24,7 +24,13 @@ from discbayes.data.folds import stratified_folds
 from discbayes.engine import Context
 from discbayes.inference import log_joint
 from discbayes.network import Layout, Structure
-from discbayes.objectives import ClassificationRate, ConditionalLikelihood, Margin, Slack
+from discbayes.objectives import (
+    ClassificationRate,
+    ConditionalLikelihood,
+    Margin,
+    Slack,
+    SquaredError,
+)
 from discbayes.optim import conjugate_gradient, lbfgs
 from discbayes.parameters import (
     DiscriminativeCCBN,
@@ -51,6 +57,7 @@ OBJECTIVES = [
     ConditionalLikelihood(),
     Margin(0.3, eta=10.0, kappa=0.5),
     Slack(2.0, 0.7, eta=10.0, radius=1.0),
+    SquaredError(),
 ]
 LEARNERS = [
     MaximumConditionalLikelihood(),
@@ -58,6 +65,7 @@ LEARNERS = [
     ExtendedCCBN(),
     WeightedCCBN(),
     WeightedCCBN(level=2),
+    WeightedCCBN(objective="mse"),
     MaxMargin(),
 ]
 

@@ -294,14 +294,17 @@ def test_squares_with_two_classes_are_a_support_vector_machine(structure, lam, g
     np.testing.assert_allclose(omega[:, 1] - omega[:, 0], d, atol=0.02 * gamma)
 
 
+@pytest.mark.parametrize("norm", ["likelihood", "l1"])
 @pytest.mark.parametrize("lam, gamma", [(0.5, 1.0), (4.0, 3.0)])
 @pytest.mark.parametrize("structure", ["nb", "tan", "2-tree"])
-def test_the_likelihood_norm_is_a_linear_program(structure, lam, gamma):
+def test_absolute_norms_are_linear_programs(structure, lam, gamma, norm):
     data = drawn(8, 30, weighted=True)
     layout, counts, _ = set_up(data, STRUCTURES[structure])
-    found = solve_norm_margin(data, layout, *counts, lam, gamma, norm="likelihood")
+    found = solve_norm_margin(data, layout, *counts, lam, gamma, norm=norm)
     ahead, row = plain_margins(data, layout)
     n = np.concatenate(counts)
+    if norm == "l1":
+        n = np.ones_like(n)
     each = np.eye(data.n_samples)[row]  # ω as a difference of two positive vectors, then the slacks
     result = linprog(
         np.concatenate([n, n, lam * data.weight]),
@@ -434,8 +437,8 @@ def test_structures_that_are_not_c1_are_sent_to_the_scalable_solver():
 def test_norms_that_are_refused():
     data = drawn(0)
     layout, _, _ = set_up(data, NB)
-    assert "norm='l1' is not one of 'l2', 'likelihood'" in refusal(
-        data, NB, solve=solve_norm_margin, norm="l1"
+    assert "norm='l0' is not one of 'l2', 'l1', 'likelihood'" in refusal(
+        data, NB, solve=solve_norm_margin, norm="l0"
     )
     with pytest.raises(ValueError, match='norm="likelihood" needs the counts'):
         solve_norm_margin(data, layout, None, None, 1.0, norm="likelihood")

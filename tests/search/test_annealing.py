@@ -257,12 +257,12 @@ def test_rounds_end_after_tries_or_successes_and_the_search_after_rejections(lim
     assert rejected >= rejections
 
 
-def test_the_limits_grow_with_the_features_that_have_several_values():
+@pytest.mark.parametrize("all_features, n", [(False, 3), (True, 4)])
+def test_the_limits_grow_with_the_features_that_have_several_values(all_features, n):
     data = encoded(np.random.default_rng(1), [2, 2, 1, 3], 2, 12, linked=True)
-    expected = run(
-        Annealing("cr", max_tries=150, max_successes=15, max_rejections=300, random_state=0), data
-    )
-    found = run(Annealing("cr", random_state=0), data)
+    limits = {"max_tries": 50 * n, "max_successes": 5 * n, "max_rejections": 100 * n}
+    expected = run(Annealing("cr", **limits, random_state=0), data)
+    found = run(Annealing("cr", all_features=all_features, random_state=0), data)
     assert len(found[1]) > 2
     assert found[0] == expected[0]
     assert [step["evaluations"] for step in found[1]] == [

@@ -6,10 +6,12 @@ from __future__ import annotations
 
 from itertools import product
 
+import numba
 import numpy as np
 import pytest
 
 from coded import encoded
+from discbayes import recipe
 from discbayes.counts import count
 from discbayes.engine import Context
 from discbayes.network import Structure
@@ -18,6 +20,7 @@ from discbayes.parameters import MaximumAPosteriori, MaximumLikelihood
 from discbayes.scoring import counting_scorer
 from discbayes.search import GreedyEdges
 from discbayes.search.constraints import Constraints
+from published import published_accuracy
 from slow_search import SlowScore, greedy_edges
 
 SCORES = {"cr": "cr", "cl": "cl", "mm": Margin(0.3)}
@@ -62,6 +65,39 @@ def test_the_same_edges_as_scoring_everything_from_scratch(seed, name, evaluatio
 def test_more_parents_and_full_trees(name, settings):
     check(sample(7, n_features=4), SCORES[name], "resubstitution", **settings)
     check(sample(8, n_features=4, n_classes=2), SCORES[name], 3, **settings)
+
+
+@pytest.mark.parametrize("name", SCORES)
+@pytest.mark.parametrize("seed", range(3))
+def test_ties_by_the_first_parent(seed, name):
+    # Few rows and values, so that many edges gain the same.
+    data = encoded(np.random.default_rng(seed), [2] * 5, 2, 25, linked=True)
+    check(data, SCORES[name], "resubstitution", ties="parent")
+    check(data, SCORES[name], 3, ties="parent", k=2)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_strict_trees_have_the_treewidth_that_they_say(seed):
+    found = check(sample(seed, n_features=5), "cl", "resubstitution", k=2, fill=True, strict=True)
+    assert found.treewidth() == 2
+
+
+def test_settings_that_are_not_valid_are_refused():
+    data = sample(1)
+    with pytest.raises(ValueError, match="ties='first' is not one of child, parent"):
+        run(GreedyEdges(ties="first"), data)
+    start = Structure(((), (), (0, 1), (), ()))
+    with pytest.raises(ValueError, match="strict=True, but the parents 'x0' and 'x1'"):
+        run(GreedyEdges(k=2, strict=True, start=start), data)
+
+
+@pytest.mark.data
+@pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="thousands of rows")
+@pytest.mark.parametrize(
+    "name, published", [("mofn-3-7-10", 91.02), ("chess", 96.06), ("waveform-21", 78.47)]
+)
+def test_published_accuracies_of_tan_cr(data_folder, name, published):
+    assert published_accuracy(name, recipe("TAN-CR").structure) == published
 
 
 @pytest.mark.parametrize(

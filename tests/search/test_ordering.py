@@ -7,6 +7,7 @@ from __future__ import annotations
 from functools import cache
 from itertools import pairwise, product
 
+import numba
 import numpy as np
 import pytest
 from test_greedy import SCORES, run
@@ -20,6 +21,7 @@ from discbayes.scoring import counting_scorer
 from discbayes.search import OrderBased
 from discbayes.search.constraints import Constraints
 from discbayes.search.feature_orders import order_features
+from published import published_accuracy
 from slow_search import SlowScore, order_based
 
 EVALUATIONS = ["resubstitution", 3, "loo"]
@@ -60,12 +62,13 @@ def check(data, name, evaluation, order="omi", slow_settings=None, **settings):
     slow = slow_score(data, name, evaluation, rng)
     plain = {
         key: settings[key]
-        for key in ("k", "strict", "refine", "listing", "start")
+        for key in ("k", "strict", "refine", "listing", "start", "exactly_k")
         if key in settings
     }
-    expected, value = order_based(
-        slow, list(found_order.features), found_order.first_edge, **plain, **slow_settings
-    )
+    features, first = list(found_order.features), found_order.first_edge
+    if "first_edge" in settings:
+        first = tuple(features[:2]) if settings["first_edge"] else None
+    expected, value = order_based(slow, features, first, **plain, **slow_settings)
     search = OrderBased(
         order, SCORES[name], evaluation, MaximumLikelihood(), random_state=SEED, **settings
     )
@@ -102,6 +105,40 @@ def test_every_order(name, order, k):
 @pytest.mark.parametrize("name, k", list(product(SCORES, [1, 2])))
 def test_a_given_order(name, k):
     check(sample(4), name, "resubstitution", [3, "x0", 4, "x2", 1], k=k)
+
+
+@pytest.mark.parametrize("order, first_edge", list(product(ORDERS, [True, False])))
+@pytest.mark.parametrize("listing", [False, True])
+def test_the_first_edge_of_every_order(order, first_edge, listing):
+    _, history = check(sample(2), "cr", 3, order, first_edge=first_edge, listing=listing)
+    if first_edge:
+        assert history[0]["edge"] == tuple(history[0]["order"][:2])
+
+
+@pytest.mark.parametrize("name", SCORES)
+@pytest.mark.parametrize("refine, strict", [(False, False), (True, False), (False, True)])
+def test_exactly_k_parents_or_none(name, refine, strict):
+    found, _ = check(
+        related(2, 40), name, "resubstitution", k=2, exactly_k=True, refine=refine, strict=strict
+    )
+    assert sorted(map(len, found.parents)).count(1) <= 1  # the second feature has no other choice
+
+
+@pytest.mark.data
+@pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="thousands of rows")
+@pytest.mark.parametrize(
+    "name, order, published, reading",
+    [
+        ("mofn-3-7-10", "omi", 91.41, {"listing": True}),
+        ("mofn-3-7-10", "omisp", 90.92, {"listing": True, "first_edge": True}),
+        ("chess", "omi", 94.93, {}),
+        ("chess", "omisp", 95.31, {}),
+        ("satimage", "omisp", 87.55, {}),
+        ("waveform-21", "omisp", 77.74, {}),
+    ],
+)
+def test_published_accuracies(data_folder, name, order, published, reading):
+    assert published_accuracy(name, OrderBased(order, **reading)) == published
 
 
 @pytest.mark.parametrize("strict", [False, True])

@@ -11,7 +11,6 @@ import pytest
 from test_greedy import SCORES, run, sample
 
 from coded import encoded
-from discbayes import BayesNetClassifier, load_dataset
 from discbayes.network import Structure
 from discbayes.parameters import MaximumAPosteriori, MaximumLikelihood
 from discbayes.scores.sample import SampleScore
@@ -20,6 +19,7 @@ from discbayes.scoring.candidates import ParentMove, SearchCost
 from discbayes.scoring.counting_scorer import CountingScorer
 from discbayes.scoring.multi_child_moves import MoveScan
 from discbayes.search import SuperParent
+from published import published_accuracy
 from slow_search import SlowScore, super_parent
 
 UNCOMPILED = bool(numba.config.DISABLE_JIT)
@@ -86,6 +86,13 @@ def test_rows_with_gaps_are_summed_out(name, evaluation):
 @pytest.mark.parametrize("name", SCORES)
 def test_rows_with_gaps_under_two_parents(name):
     check(sample(14, n_features=5, n_rows=40, gaps=0.1), SCORES[name], "resubstitution", k=2)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_strict_trees_have_the_treewidth_that_they_say(seed):
+    data = related(seed, "resubstitution")
+    found, _ = check(data, SCORES["cl"], "resubstitution", k=2, strict=True)
+    assert found.treewidth() == 2
 
 
 def test_three_parents():
@@ -198,10 +205,7 @@ def test_what_makes_no_sense_is_refused():
     "name, k, published", [("chess", 1, 94.09), ("chess", 2, 94.09), ("mofn-3-7-10", 1, 90.33)]
 )
 def test_published_accuracy(data_folder, name, k, published):
-    """P10 Table 7, on its split, to the digit."""
-    data = load_dataset(name, source="files")
-    clf = BayesNetClassifier(SuperParent(k=k), "ml").fit(data.X_train, data.y_train)
-    assert round(100 * clf.score(data.X_test, data.y_test), 2) == published
+    assert published_accuracy(name, SuperParent(k=k)) == published
 
 
 # ---- the moves

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from copy import deepcopy
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 
@@ -103,7 +103,14 @@ def with_family(parents, child, group):
     return [*parents[:child], tuple(group), *parents[child + 1 :]]
 
 
-def greedy_edges(score, k=1, fill=False, start=None, allowed=None):
+def is_strict(parents):
+    """Whether the parents of each feature are joined with each other."""
+    return all(
+        a in parents[b] or b in parents[a] for group in parents for a, b in combinations(group, 2)
+    )
+
+
+def greedy_edges(score, k=1, fill=False, start=None, allowed=None, ties="child", strict=False):
     """P10 4.4.1 and P12 4.2."""
     data = score.data
     n = data.n_features
@@ -111,16 +118,18 @@ def greedy_edges(score, k=1, fill=False, start=None, allowed=None):
     value = score(parents)
     while True:
         below = descendants(parents)
+        edges = product(range(n), range(n))  # sorted by the first of both
         candidates = [
             with_family(parents, i, (*parents[i], p))
-            for i in range(n)
-            for p in range(n)
+            for i, p in (edges if ties == "child" else ((i, p) for p, i in edges))
             if len(parents[i]) < k
             and not below[i, p]
             and p not in parents[i]
             and data.cards[[i, p]].min() > 1
             and (allowed is None or allowed[p, i])
         ]
+        if strict:
+            candidates = [each for each in candidates if is_strict(each)]
         if not candidates:
             return Structure(tuple(tuple(sorted(g)) for g in parents)), value
         best, new = score.first_best(candidates)
@@ -129,7 +138,7 @@ def greedy_edges(score, k=1, fill=False, start=None, allowed=None):
         parents, value = best, new
 
 
-def super_parent(score, k=1, start=None, allowed=None):
+def super_parent(score, k=1, start=None, allowed=None, strict=False):
     """P10 4.4.2."""
     data = score.data
     n = data.n_features
@@ -153,6 +162,15 @@ def super_parent(score, k=1, start=None, allowed=None):
             ]
             for p in range(n)
         }
+        if strict:
+            children = {
+                p: max(
+                    (c for size in range(len(some) + 1) for c in combinations(some, size)
+                     if is_strict(joined(p, c))),
+                    key=len,
+                )
+                for p, some in children.items()
+            }  # fmt: skip
         candidates = [joined(p, some) for p, some in children.items() if some]
         improved = False
         if candidates:
@@ -160,7 +178,8 @@ def super_parent(score, k=1, start=None, allowed=None):
             if new > value + score.tolerance:
                 p = [p for p, some in children.items() if some][candidates.index(best)]
                 sets = combinations(children[p], min(k, len(children[p])))
-                best, new = score.first_best([joined(p, some) for some in sets])
+                moved = [joined(p, some) for some in sets]
+                best, new = score.first_best([m for m in moved if is_strict(m) or not strict])
                 improved = new > value + score.tolerance
         if not improved:
             return Structure(tuple(tuple(sorted(g)) for g in parents)), value
@@ -175,6 +194,7 @@ def order_based(
     strict=False,
     refine=False,
     listing=False,
+    exactly_k=False,
     allowed=None,
     required=None,
     start=None,
@@ -215,6 +235,9 @@ def order_based(
             for g in groups
             if np.prod(data.cards[[child, *g]], dtype=float) * data.n_classes <= most_cells
         ]
+        if exactly_k:
+            full = min(k, len(kept) + len(live))
+            groups = [g for g in groups if g == tuple(kept) or len(g) == full]
         if strict:
             groups = [g for g in groups if all(neighbours(a, b) for a, b in combinations(g, 2))]
         groups = groups if empty else [g for g in groups if g != kept] or groups

@@ -10,7 +10,7 @@ from discbayes.evaluation.result_blocks import Block, ResultTable
 from discbayes.evaluation.result_store import Store
 from discbayes.evaluation.statistics import wilcoxon
 from discbayes.evaluation.tasks import Task
-from discbayes_papers.c11 import shared
+from discbayes_papers.c11 import shared, weka
 from discbayes_papers.c11.shared import ALL_ROWS, NETWORKS, VARIANTS
 from discbayes_papers.experiment import Experiment
 
@@ -46,6 +46,8 @@ def page(store: Store) -> list[Block]:
         *tests,
         _draws(store),
         _means(store),
+        weka.table("c11/weka.csv", weka.PAIRS, "Weka 3.6.14"),
+        weka.losing_sets(),
         shared.accuracy_table(store, NETWORKS),
     ]
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from discbayes.evaluation.result_blocks import Block
 from discbayes.evaluation.result_store import Store
 from discbayes.evaluation.tasks import Task
-from discbayes_papers.c11 import shared
+from discbayes_papers.c11 import shared, weka
 from discbayes_papers.experiment import Experiment
 
 TOLERANCE = 1.0  # of Z: other folds move it by as much
@@ -29,7 +29,8 @@ def tasks(quick: bool) -> list[Task]:
 def page(store: Store) -> list[Block]:
     """Z and p of each pair beside the published ones, and the accuracies."""
     tests = shared.signed_ranks(store, PUBLISHED, TOLERANCE)
-    return [*shared.state(store, RECIPES), *tests, shared.accuracy_table(store, RECIPES)]
+    j48 = weka.table("c11/weka_j48.csv", weka.PAIRS_J48, "Weka 3.6.14 with J48, its C4.5")
+    return [*shared.state(store, RECIPES), *tests, j48, shared.accuracy_table(store, RECIPES)]
 
 
 EXPERIMENT = Experiment(

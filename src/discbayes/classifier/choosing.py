@@ -118,12 +118,12 @@ def choose_network(
         structure = NaiveBayes() if plan.chooses_structure else plan.structure
         return replace(plan, structure=structure, parameters=HierarchicalSmoothing()), None
     with ExitStack() as opened:
-        comparison = ChoiceComparison(list(_open_folds(plan, rows, encoder, folds, opened)))
+        comparison = ChoiceComparison(list(open_folds(plan, rows, encoder, folds, opened)))
         of_missing = {}
         if plan.chooses_missing and any(part.share_missing for part in comparison.parts):
             plans = {"available": plan, "value": plan.with_missing("value")}
             as_value = ChoiceComparison(
-                list(_open_folds(plans["value"], rows, encoder, folds, opened))
+                list(open_folds(plans["value"], rows, encoder, folds, opened))
             )
             compared = {"available": comparison, "value": as_value}
             first = FIRST if plan.chooses_structure else Choice(EVERY_PARENT)
@@ -160,11 +160,11 @@ class ChoiceComparison:
 
     Parameters
     ----------
-    parts : list of _Fold
+    parts : list of HeldOutFold
         The folds.
     """
 
-    def __init__(self, parts: list[_Fold]):
+    def __init__(self, parts: list[HeldOutFold]):
         self.parts = parts
         self._losses: dict[Choice, list[np.ndarray]] = {}
 
@@ -266,7 +266,7 @@ def _with_choice(plan: FitPlan, choice: Choice) -> FitPlan:
 
 
 @dataclass
-class _Fold:
+class HeldOutFold:
     """The rows of one fold, and networks that are learned without those that it holds out."""
 
     plan: FitPlan
@@ -292,7 +292,10 @@ class _Fold:
         start = self._latest.get(choice.max_parents)
         weights, outcome = quick.maximize(prepared, self.context, start)
         self._latest[choice.max_parents] = outcome.point
-        network = self._network(quick, weights.tables(outcome.point))
+        return self.losses_of(self.network(quick, weights.tables(outcome.point)))
+
+    def losses_of(self, network: BayesNet) -> np.ndarray:
+        """Return the log loss of each held-out row under a network."""
         log_joint = network.log_joint_of(self.codes)
         own = log_joint[np.arange(self.classes.size), self.classes]
         return np.minimum(log_marginal(log_joint) - own, MAX_LOSS)
@@ -305,7 +308,7 @@ class _Fold:
     def generative_log_joint(self, choice: Choice, unusual: float) -> np.ndarray:
         """Return the log-joint of the held-out rows under the generative estimates of a pool."""
         tables = self._prepared(choice.max_parents).levels.tables()
-        network = self._network(HierarchicalSmoothing(), tables)
+        network = self.network(HierarchicalSmoothing(), tables)
         pool = LogPool(network.prior, network, 1.0, unusual=unusual)
         return pool.observed.log_joint_of(pool.hidden(self.codes))
 
@@ -318,18 +321,19 @@ class _Fold:
             )
         return self._kept[max_parents]
 
-    def _network(self, parameters: Any, tables: CPTs) -> BayesNet:
+    def network(self, parameters: Any, tables: CPTs) -> BayesNet:
+        """Return the network of tables that were learned without the held-out rows."""
         plan = replace(self.plan, parameters=parameters)
         return make_network(plan, self.data.domain, tables, self.counts.class_count)
 
 
-def _open_folds(
+def open_folds(
     plan: FitPlan,
     rows: TrainingRows,
     encoder: FrameEncoder,
     folds: FoldAssignment,
     opened: ExitStack,
-) -> Iterator[_Fold]:
+) -> Iterator[HeldOutFold]:
     """Iterate over the folds that hold out rows; what they need stays open."""
     assert plan.calibration is not None
     for fold, rng in enumerate(plan.context.rng.spawn(plan.calibration.n_folds)):
@@ -354,4 +358,4 @@ def _open_folds(
             structure = learn_structure(plan, data, counts, context)
             codes = codes_of()
         classes = folds.classes[np.searchsorted(folds.folds, fold) :][: held_out.size]
-        yield _Fold(plan, data, counts, structure, codes, classes, weight, context)
+        yield HeldOutFold(plan, data, counts, structure, codes, classes, weight, context)

@@ -36,6 +36,7 @@ from discbayes.classifier.incremental import (
 )
 from discbayes.classifier.predicting import PosteriorClassifier
 from discbayes.classifier.training_rows import open_training_rows
+from discbayes.classifier.unlabeled import use_unlabeled
 from discbayes.counts import SufficientStatistics
 from discbayes.data import Domain
 from discbayes.data.table import Table
@@ -105,6 +106,14 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
         "value", that holds for rows whose missing values are like those of the training rows; in
         other rows they are marginalized (``LogPool.usual``). Columns that a mapping does not name
         are always marginalized.
+    unlabeled : {"error", "drop", "use"}, default="error"
+        Rows without a label (NaN or None) at fit. "error": they are refused. "drop": they are left
+        out. "use": parameters are learned from them as well, as far as that lowers the log loss of
+        held-out labeled rows; their weight is chosen by these, and may be 0. Generative parameters
+        take them by expectation-maximization over the class, "hybrid", "cl", "mm" and "ml-bn-svm"
+        add their marginal likelihood; others are refused. Cut points, structure, folds and
+        calibration are those of labeled rows. A `DataWarning` counts the rows and tells whether
+        they help. Rows must be in memory.
     unknown : {"marginalize", "error"}, default="marginalize"
         Values at prediction time that were not seen at fit: treated as missing, or an error.
     class_weight : "balanced", dict or None, default=None
@@ -213,6 +222,7 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
         categorical: str | Sequence[Any] = "auto",
         domains: Mapping[str, Sequence[Any]] | Domain | None = None,
         missing: str = AUTO,
+        unlabeled: str = "error",
         unknown: str = "marginalize",
         class_weight: str | Mapping[Any, float] | None = None,
         class_prior: Sequence[float] | None = None,
@@ -232,6 +242,7 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
         self.categorical = categorical
         self.domains = domains
         self.missing = missing
+        self.unlabeled = unlabeled
         self.unknown = unknown
         self.class_weight = class_weight
         self.class_prior = class_prior
@@ -315,6 +326,8 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
             data = opened.enter_context(rows.encode(encoder, progress))
             encoder.warn_of_unused()
             folds = assign_calibration_folds(plan, rows, encoder)
+            if rows.unlabeled is not None:
+                plan = use_unlabeled(plan, rows, encoder)
             pool = None
             if plan.chooses:
                 plan, pool = choose_network(plan, rows, encoder, folds)

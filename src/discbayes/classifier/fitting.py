@@ -41,6 +41,7 @@ from discbayes.search.constraints import read_structure
 from discbayes.search.table_sizes import warn_of_sparse_columns
 
 MAX_KEPT_CELLS = 1_000_000  # of the sufficient statistics that fit keeps: 8 MB
+UNLABELED = ("error", "drop", "use")
 MAX_PARENTS = 3  # of a structure that is chosen
 MIN_STATES = 8  # of a numeric column, as its children see it
 _AUTO_CALIBRATIONS = {AUTO: "pool", HYBRID: "temperature"}
@@ -75,7 +76,7 @@ class FitPlan:
         The random generator, threads, progress display and trace of the run.
     rows_needed : str or None
         Why sufficient statistics are not enough to learn from; None if they are.
-    class_weight, class_prior, memory, cluster
+    class_weight, class_prior, memory, cluster, unlabeled
         As the classifier has them.
     limits : InferenceOptions
         The limits of exact inference.
@@ -95,6 +96,7 @@ class FitPlan:
     memory: int | str | None
     cluster: Any
     limits: InferenceOptions
+    unlabeled: str = "error"
     chooses: bool = False
     chooses_structure: bool = False
     chooses_missing: bool = False
@@ -106,6 +108,7 @@ class FitPlan:
         _refuse_unknown_name("discretizer", classifier.discretizer, DISCRETIZERS, more)
         _refuse_unknown_name("missing", classifier.missing, MISSING)
         structure, parameters = resolve_learners(classifier)
+        _check_unlabeled(classifier, parameters)
         calibration = resolve_calibration(classifier)
         chooses = is_auto(classifier.parameters)
         encoder = FrameEncoder(
@@ -130,6 +133,7 @@ class FitPlan:
             limits=InferenceOptions(
                 max_cells=classifier.max_cells, beyond_max_cells=classifier.beyond_max_cells
             ),
+            unlabeled=classifier.unlabeled,
             chooses=chooses,
             chooses_structure=chooses and is_auto(classifier.structure),
             chooses_missing=chooses
@@ -220,6 +224,22 @@ def _refuse_unknown_name(setting: str, given: Any, known: Iterable[str], others:
     if isinstance(given, str) and given not in names:
         listed = ", ".join(map(repr, names))
         raise ValueError(f"{setting}={given!r} is not known; it is one of {listed}{others}")
+
+
+def _check_unlabeled(classifier: Any, parameters: Any) -> None:
+    """Refuse learners that have no use for rows without a label, and unknown words."""
+    given = classifier.unlabeled
+    if given not in UNLABELED:
+        listed = ", ".join(map(repr, UNLABELED))
+        raise ValueError(f"unlabeled={given!r} is not known; it is one of {listed}")
+    if given == "use" and (
+        is_auto(classifier.parameters) or not getattr(parameters, "uses_unlabeled", False)
+    ):
+        raise ValueError(
+            f"unlabeled='use': parameters={classifier.parameters!r} are learned from labeled rows"
+            " only. Take 'map', 'ml' or 'hierarchy' (generative), 'hybrid', 'cl', 'mm' or"
+            " 'ml-bn-svm', whose tables are normalized, or unlabeled='drop'"
+        )
 
 
 def _is_graph(structure: Any) -> bool:
@@ -451,6 +471,8 @@ def _why_rows_are_needed(
     classifier: Any, structure: Any, parameters: Any, calibration: CalibrationPlan | None
 ) -> str | None:
     """Return which setting needs the rows, and the way out; None if counts are enough."""
+    if classifier.unlabeled != "error":
+        return f"unlabeled={classifier.unlabeled!r} needs all rows at once: use unlabeled='error'"
     given = f"parameters={classifier.parameters!r}"
     if not getattr(parameters, "learns_from_counts", False):
         return f"{given} needs all rows at once: use parameters='map' or 'ml', or fit"

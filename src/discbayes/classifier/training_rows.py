@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
@@ -12,10 +13,13 @@ import numpy as np
 from discbayes.classifier.fitting import FitPlan, read_columns, table_columns
 from discbayes.data import Encoded, FrameEncoder
 from discbayes.data.folds import MAX_KEYS, KeyedBatches, in_batches
+from discbayes.data.frame_encoder import complete_rows
 from discbayes.data.row_blocks import RowBlocks, RowsInMemory
 from discbayes.data.row_keys import table_keys
 from discbayes.data.rows import Rows
+from discbayes.data.table import Table
 from discbayes.data.table_reader import read_table
+from discbayes.data.targets import Labels, weight_array
 from discbayes.engine import DaskEngine, Progress, active_client, connected_client
 from discbayes.streams import (
     ClusterCodes,
@@ -35,6 +39,16 @@ _KEY_BYTES = 128  # of a distinct key and of all that is known of its rows, as f
 Split = tuple[Rows, Callable[[], np.ndarray]]
 
 
+@dataclass(frozen=True)
+class UnlabeledRows:
+    """Rows without a label, and their weights; those without any value are counted only."""
+
+    table: Table
+    weight: np.ndarray | None
+    n_unlabeled: int
+    n_labeled: int
+
+
 class TrainingRows(Protocol):
     """The rows of a fit: encoded all together, then once without each fold of calibration.
 
@@ -46,10 +60,13 @@ class TrainingRows(Protocol):
         ``n_features_in_`` and ``feature_names_in_``, known once the rows were encoded.
     max_keys : int
         The number of distinct keys that may be kept in memory as folds are assigned.
+    unlabeled : UnlabeledRows or None
+        Rows without a label, which are set aside; None if there are none.
     """
 
     columns: dict[str, Any]
     max_keys: int
+    unlabeled: UnlabeledRows | None
 
     def encode(self, encoder: FrameEncoder, progress: Progress) -> AbstractContextManager[Rows]:
         """Fit the encoder, and give the codes of all rows as the learners of the plan take them."""
@@ -90,12 +107,38 @@ class TableRows:
         self, X: Any, y: Any, sample_weight: Any, plan: FitPlan, engine: DaskEngine | None
     ):
         self._table = read_table(X)
-        self._kept = self._table  # the rows that count
         self.columns = table_columns(X)
         self._y = y
         self._sample_weight = sample_weight
+        self.unlabeled: UnlabeledRows | None = None
+        if plan.unlabeled != "error":
+            self._set_aside(plan.encoder.missing)
+        self._kept = self._table  # the rows that count
         self._plan = plan
         self._engine = engine
+
+    def _set_aside(self, missing_values: str) -> None:
+        """Set the rows without a label aside."""
+        table, weight = self._table, self._sample_weight
+        labels = Labels.of(self._y, table.n_rows)
+        missing = ~labels.is_there
+        if not missing.any():
+            return
+        if missing.all():
+            raise ValueError(f"no label in {missing.size} rows: at least one row must have one")
+        if weight is not None:
+            weight = weight_array(weight, table.n_rows)
+        self._y, self._table = labels.there(), table.take(~missing)
+        counts = missing & ~table.missing_mask().all(axis=0)
+        complete = complete_rows(table, missing_values)
+        if complete is not None:
+            counts &= complete
+        self._sample_weight = None if weight is None else weight[~missing]
+        of_rows = None if weight is None else weight[counts]
+        n_missing = int(missing.sum())
+        self.unlabeled = UnlabeledRows(
+            table.take(counts), of_rows, n_missing, missing.size - n_missing
+        )
 
     @contextmanager
     def encode(self, encoder: FrameEncoder, progress: Progress) -> Iterator[Rows]:
@@ -103,7 +146,8 @@ class TableRows:
         progress.stage("reading and discretizing")
         self._data = encoder.fit_transform(self._table, self._y, self._sample_weight)
         self._classes = encoder.classes_
-        if encoder.kept_rows_ is not None and self._plan.calibration is not None:
+        holds_out = self._plan.calibration is not None or self.unlabeled is not None
+        if encoder.kept_rows_ is not None and holds_out:
             self._kept = self._table.take(encoder.kept_rows_)
         yield self._on_cluster(self._data)
 
@@ -147,9 +191,16 @@ class StreamedRows:
     They are read twice, for the domain and for the codes, and twice more without each fold.
     """
 
+    unlabeled: UnlabeledRows | None = None
+
     def __init__(
         self, X: Any, y: Any, sample_weight: Any, plan: FitPlan, engine: DaskEngine | None
     ):
+        if plan.unlabeled != "error":
+            raise ValueError(
+                f"unlabeled={plan.unlabeled!r} needs a table in memory, and these rows are read in"
+                " batches: leave out the rows without a label"
+            )
         self._memory = bytes_of(plan.memory)
         self.max_keys = self._memory // _KEY_BYTES
         self._reading = open_rows(X, y, sample_weight, memory=self._memory)

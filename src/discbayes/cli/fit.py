@@ -7,6 +7,7 @@ from argparse import ArgumentParser, Namespace
 from typing import Any
 
 from discbayes.classifier import BayesNetEnsemble
+from discbayes.classifier.fitting import UNLABELED
 from discbayes.cli import options
 from discbayes.cli.batch_input import fit_batches, reads_batches
 from discbayes.cli.console import UserError
@@ -51,6 +52,13 @@ def configure(parser: ArgumentParser) -> None:
     options.add(group, "--test-size SHARE", held_out, test_size)
     options.add_target(parser)
     options.add_learning(parser)
+    add(
+        "--unlabeled",
+        "rows without a class: drop leaves them out, use learns parameters from them as well, as"
+        " far as held-out labeled rows speak for it (default: error)",
+        choices=list(UNLABELED),
+        default="error",
+    )
     options.add_effort(parser)
     options.add_memory(parser)
     options.add_cluster(parser)
@@ -67,6 +75,8 @@ def finish(parser: ArgumentParser, args: Namespace) -> None:
     in_batches = options.given(args, ("memory", "workers", "cluster"))
     if args.test_size is not None and in_batches:
         parser.error(f"{options.flag_of(next(iter(in_batches)))}: {_IN_MEMORY}")
+    if args.ensemble is not None and args.unlabeled != "error":
+        parser.error("--ensemble learns from labeled rows only: leave out --unlabeled")
 
 
 def run(args: Namespace) -> None:
@@ -78,14 +88,14 @@ def run(args: Namespace) -> None:
     if reads_batches(args):
         if args.test_size is not None:
             raise UserError(f"{args.data}: {_IN_MEMORY}")
-        model = options.classifier(args, verbose)
+        model = _new_model(args, verbose)
         fit_batches(args, model)
     else:
         training = load_training(args)
         if args.test_size is not None:
             training, test = (training.take(rows) for rows in hold_out(training, args))
             args.progress.stage(f"{len(training.y):,} training rows, {len(test.y):,} test rows")
-        model = options.classifier(args, verbose)
+        model = _new_model(args, verbose)
         model.fit(training.X, training.y, sample_weight=training.weight)
     # how this run was carried out is not a property of the model
     model.set_params(verbose=0, memory=None, cluster=None)
@@ -114,3 +124,9 @@ def _write_report(model: Any, test: Training | None, args: Namespace) -> None:
     report = make(model, *rows, rows_are="" if test is None else TEST)
     write_bytes(report.html.encode(), args.report)
     args.progress.stage(f"report written to {args.report}")
+
+
+def _new_model(args: Namespace, verbose: int) -> Any:
+    """Return the classifier of the options, not fitted."""
+    model = options.classifier(args, verbose)
+    return model if args.unlabeled == "error" else model.set_params(unlabeled=args.unlabeled)

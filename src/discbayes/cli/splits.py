@@ -144,6 +144,7 @@ def hold_out(data: Any, args: Namespace) -> Split:
         steps = np.floor(rng.random() + args.test_size * np.arange(n_rows + 1))
         is_test = np.empty(n_rows, dtype=bool)
         is_test[order] = np.diff(steps) > 0  # of each class its share, to a row
+    is_test &= np.array([label is not None for label in data.y.values])  # no class to test with
     split = np.flatnonzero(~is_test), np.flatnonzero(is_test)
     if not all(part.size for part in split):
         raise UserError(

@@ -80,7 +80,7 @@ def load_training(args: Namespace) -> Training:
     weight = read_weights(source, args.weights)
     column = as_text(source.table, [target]).column(target)
     labels = TargetLabels(target, np.array(column.to_pylist(), dtype=object))
-    _check_classes(labels)
+    _check_classes(labels, getattr(args, "unlabeled", None))
     if not is_kept(count_family):
         args.progress.stage(
             "the first run on a machine compiles code, which takes up to a minute; later ones"
@@ -94,16 +94,20 @@ def load_training(args: Namespace) -> Training:
     return Training(source.without(not_features), labels, weight, *splitting)
 
 
-def _check_classes(labels: TargetLabels) -> None:
-    """Raise an error for rows without a class, and for a column that does not hold classes."""
+def _check_classes(labels: TargetLabels, unlabeled: str | None) -> None:
+    """Raise an error for rows without a class, and for a column that does not hold classes.
+
+    ``unlabeled`` is what a command does with rows without a class; None if it refuses them.
+    """
     missing = [number for number, label in enumerate(labels.values, 1) if label is None]
-    if missing:
+    if missing and unlabeled in (None, "error"):
+        way_out = "" if unlabeled is None else ", or use --unlabeled drop or --unlabeled use"
         raise UserError(
             f"column {labels.name!r} (the target) is empty in {len(missing)} of {len(labels)} rows"
             f" (row {listed(missing, 5)}; the first row below the header is 1): remove those rows"
-            " from the file to learn from, and predict them later"
+            f" from the file to learn from, and predict them later{way_out}"
         )
-    classes = set(labels.values)
+    classes = set(labels.values) - {None}
     if len(classes) > MANY_CLASSES and (
         2 * len(classes) > len(labels) or any(map(_has_decimals, classes))
     ):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import frexp
 from typing import Any, NoReturn
@@ -170,6 +171,49 @@ def warn_of_light_weights(total: float, n_rows: int) -> None:
             DataWarning,
             stacklevel=2,
         )
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Labels of rows, some of which may have none.
+
+    >>> labels = Labels.of(["no", None, "yes"], 3)
+    >>> labels.is_there, list(labels.there())
+    (array([ True, False,  True]), ['no', 'yes'])
+    """
+
+    values: np.ndarray
+    is_there: np.ndarray
+    name: Any = None
+
+    @classmethod
+    def of(cls, y: Any, n_rows: int) -> Labels:
+        """Return the labels of rows; a missing one is NaN or None."""
+        if y is None or isinstance(y, str):
+            label_array(y, n_rows)  # refuses both
+        values = column_or_1d(_to_numpy(y), warn=True)
+        if values.size != n_rows:
+            label_array(values, n_rows)
+        if values.dtype.kind == "O":
+            missing = np.fromiter(map(is_missing, values.tolist()), bool, values.size)
+        else:
+            missing = values != values  # NaN
+        return cls(values, ~missing, getattr(y, "name", None))
+
+    def there(self) -> Labels:
+        """Return the labels of rows that have one."""
+        kept = self.values[self.is_there]
+        return Labels(kept, np.ones(kept.size, bool), self.name)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """Return the labels as an array."""
+        return np.array(self.values, dtype=dtype)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.values.tolist())
 
 
 def label_array(y: Any, n_rows: int | None) -> np.ndarray:

@@ -64,6 +64,35 @@ def likelihood_rows(log_joint, y, values, gradient):
 
 
 @kernel
+def square_rows(log_joint, y, values, gradient):
+    """Write −½ Σ (1[c = y] − P(c | x))² over the classes.
+
+    Its gradient is P(c | x) · (mean of the errors − own error), with errors P(c | x) − 1[c = y].
+    """
+    n_classes = log_joint.shape[1]
+    wanted = gradient.shape[0] > 0
+    share = np.empty(n_classes)
+    for m in range(y.size):
+        row, own = log_joint[m], y[m]
+        top = max(row[own], _top_of_others(row, own))
+        total = 0.0
+        for c in range(n_classes):
+            share[c] = np.exp(row[c] - top) if top > -np.inf else 1.0
+            total += share[c]
+        squares, mean = 0.0, 0.0
+        for c in range(n_classes):
+            share[c] /= total
+            error = share[c] - (1.0 if c == own else 0.0)
+            squares += error * error
+            mean += share[c] * error
+        values[m] = -0.5 * squares
+        if wanted:
+            for c in range(n_classes):
+                error = share[c] - (1.0 if c == own else 0.0)
+                gradient[m, c] = share[c] * (mean - error)
+
+
+@kernel
 def likelihood_total(log_joint, n_classes, y, weight, gradient):
     """Return Σ weight · log P(y | x) of a finite log-joint, and write its gradient.
 

@@ -7,6 +7,8 @@ cr    ``ClassificationRate``     1 if y is the decision, else 0                 
 cl    ``ConditionalLikelihood``  log P(y | x)                                   yes
 mm    ``Margin``                 min(1, λ·log d), d = P(y, x) / best rival's    yes
       ``Slack``                  −λ·max(0, γ − log d)                           yes
+      ``SquaredError``           −½ Σ_c (1[c = y] − P(c | x))²                  yes
+      ``MarginalLikelihood``     log P(x), for rows without a label             yes
 ====  =========================  =============================================  ========
 
 Structure searches use the value, parameter learners the value and the gradient.
@@ -18,8 +20,10 @@ from discbayes.kernels.objective_rows import TIE
 from discbayes.objectives.classification_rate import ClassificationRate
 from discbayes.objectives.conditional_likelihood import ConditionalLikelihood
 from discbayes.objectives.margin import Margin
+from discbayes.objectives.marginal_likelihood import MarginalLikelihood
 from discbayes.objectives.objective import NoGradientError, Objective, require_gradient
 from discbayes.objectives.slack import Slack
+from discbayes.objectives.squared_error import SquaredError
 
 OBJECTIVES = {"cr": ClassificationRate, "cl": ConditionalLikelihood, "mm": Margin}
 
@@ -49,9 +53,11 @@ __all__ = [
     "ClassificationRate",
     "ConditionalLikelihood",
     "Margin",
+    "MarginalLikelihood",
     "NoGradientError",
     "Objective",
     "Slack",
+    "SquaredError",
     "objective_of",
     "require_gradient",
 ]

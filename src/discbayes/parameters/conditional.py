@@ -22,19 +22,25 @@ from typing import Any
 import numpy as np
 
 from discbayes.network import CPTs, Layout
-from discbayes.objectives import ConditionalLikelihood
+from discbayes.objectives import ConditionalLikelihood, SquaredError
 from discbayes.parameters.cross_validated import Setting, numbers_of
 from discbayes.parameters.gradient import PENALTIES, GradientLearner
 from discbayes.parameters.parameterization import LEVELS, Parameterization, Weights
 from discbayes.parameters.problem import Problem
 
+# Of Z17: the conditional log likelihood, and the mean squared error (its section 5.3).
+CCBN_OBJECTIVES = {"cl": ConditionalLikelihood, "mse": SquaredError}
+
 
 class _ConditionalLearner(GradientLearner):
     """Learners of Σ log P(y | x)."""
 
+    objective = "cl"
+
     def _settings(self) -> list[list[Setting]]:
         strengths = sorted(numbers_of("penalty", self.penalty, PENALTIES, 0.0), reverse=True)
-        return [[Setting(strength, ConditionalLikelihood()) for strength in strengths]]
+        objective = CCBN_OBJECTIVES[self.objective]()
+        return [[Setting(strength, objective) for strength in strengths]]
 
     def _merit(self, problem: Problem, free: np.ndarray) -> float:
         return problem.value(free) * problem.total_weight
@@ -100,6 +106,7 @@ class _CCBN(_ConditionalLearner):
         towards: str = "zero",
         generative: Any = "m",
         backoff: bool = False,
+        objective: str = "cl",
         **shared: Any,
     ):
         super().__init__(
@@ -110,6 +117,11 @@ class _CCBN(_ConditionalLearner):
             backoff=backoff,
             **shared,
         )
+        self.objective = objective
+
+    def _check(self) -> None:
+        super()._check()
+        self._check_names(objective=tuple(CCBN_OBJECTIVES))
 
 
 class DiscriminativeCCBN(_CCBN):
@@ -135,6 +147,9 @@ class DiscriminativeCCBN(_CCBN):
     backoff : bool, default=False
         Whether cells that were not seen back off to P(feature | class). With a penalty that made
         probabilities worse on most data: without back-off these cells are neutral.
+    objective : {"cl", "mse"}, default="cl"
+        What is maximized: the conditional log likelihood, or minus the mean squared error of
+        P(c | x), which is not concave (``SquaredError``).
     max_iter : int, default=1000
         The maximum number of iterations.
     tol : float, default=1e-6
@@ -177,6 +192,9 @@ class ExtendedCCBN(_CCBN):
         The generative estimates of the start, of the center of the penalty and of the back-off.
     backoff : bool, default=False
         As in ``MaximumConditionalLikelihood``, where it is on; Z17 has none.
+    objective : {"cl", "mse"}, default="cl"
+        What is maximized: the conditional log likelihood, or minus the mean squared error of
+        P(c | x), which is not concave (``SquaredError``).
     max_iter : int, default=1000
         The maximum number of iterations.
     tol : float, default=1e-6
@@ -226,6 +244,9 @@ class WeightedCCBN(_CCBN):
         The center of the penalty: zero, with no penalty on the class itself, or one.
     generative : {"m", "ml", "map"} or learner, default="m"
         The learner of θ, and of the back-off.
+    objective : {"cl", "mse"}, default="cl"
+        What is maximized: the conditional log likelihood, or minus the mean squared error of
+        P(c | x), which is not concave (``SquaredError``).
     max_iter : int, default=1000
         The maximum number of iterations.
     tol : float, default=1e-6

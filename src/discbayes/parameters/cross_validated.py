@@ -19,6 +19,8 @@ from discbayes.engine import Context, parallel_map
 from discbayes.network import Layout, Structure
 from discbayes.objectives import Objective
 from discbayes.parameters.fits import Fit
+from discbayes.parameters.log_scores import LogScores
+from discbayes.parameters.parameterization import Parameterization
 from discbayes.parameters.problem import Problem
 
 
@@ -43,6 +45,8 @@ class CrossValidatedLearner(SharedSettings):
 
     # memory for each cell of the tables, measured: most of it are the last steps of L-BFGS
     cell_bytes = 256
+    # Rows without a label, whose likelihood is added to the objective (`semi_supervised.py`).
+    unlabeled_rows: Encoded | None = None
 
     def __init__(self, max_iter: int = 1000, tol: float = 1e-6, n_folds: int = 5):
         self.max_iter = max_iter
@@ -71,6 +75,14 @@ class CrossValidatedLearner(SharedSettings):
     @abstractmethod
     def _solve(self, fit: Any, start: np.ndarray) -> np.ndarray:
         """Return the unconstrained parameters of the optimum, well enough to compare settings."""
+
+    def _unlabeled_scores(
+        self, layout: Layout, parameterization: Parameterization, n_jobs: int | None
+    ) -> LogScores | None:
+        """Return the rows without a label, prepared for a fit; None if there are none."""
+        if self.unlabeled_rows is None:
+            return None
+        return LogScores(self.unlabeled_rows, layout, parameterization.normalized, n_jobs)
 
     def _require_memory(self, data: Rows, structure: Structure) -> None:
         """Raise an error if the tables do not fit in memory, before anything is counted."""

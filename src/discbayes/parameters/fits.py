@@ -34,7 +34,9 @@ class Fit:
         """Return the problem with the same objective on other rows."""
         known = self.problem.parameterization
         scores = LogScores(test, known.layout, known.normalized)
-        return replace(self.problem, scores=scores, penalty=None, counts=None, n_jobs=None)
+        return replace(
+            self.problem, scores=scores, penalty=None, counts=None, unlabeled=None, n_jobs=None
+        )
 
     def tables(self, free: np.ndarray) -> CPTs:
         """Return the tables of a solution."""

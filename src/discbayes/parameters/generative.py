@@ -42,6 +42,7 @@ class _Frequency(GapsIsMissing, BaseEstimator):
     learns_from_counts = True  # of families, unless missing values need EM
     supports_blocks = True
     prior_is_shares = True  # of the classes, smoothed, and nothing else
+    uses_unlabeled = True
 
     missing: str
     max_iter: int

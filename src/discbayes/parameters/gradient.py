@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from discbayes.counts import Counts, count, count_families
+from discbayes.counts import Counts, FamilyCounts, count, count_families
 from discbayes.data.rows import Rows
 from discbayes.engine import Context, parallel_map
 from discbayes.network import CPTs, Layout, Structure
@@ -49,6 +49,11 @@ class GradientLearner(CrossValidatedLearner):
 
     supports_blocks = True
     parameterization: str
+
+    @property
+    def uses_unlabeled(self) -> bool:
+        """Whether rows without a label have a likelihood: under normalized tables they do."""
+        return self.parameterization == "e"
 
     def __init__(
         self,
@@ -173,7 +178,7 @@ class GradientLearner(CrossValidatedLearner):
         generative = learner.learn(data, counts, structure, Context(n_jobs=n_jobs))
         center = generative if self.towards == "generative" else zero_tables(layout)
         begin = begin_at(self.start, generative, data.domain.names)
-        seen = seen_cells(data, families)
+        seen = self._seen_cells(data, families, n_jobs)
         parameterization = self._parameterized(
             layout, seen, generative, center if setting.penalty else begin
         )
@@ -181,13 +186,24 @@ class GradientLearner(CrossValidatedLearner):
         centerd = parameterization.start(center)
         penalty = Penalty(setting.penalty, centerd, parameterization.repeats, skipped)
         scores = LogScores(data, layout, parameterization.normalized, n_jobs)
-        problem = Problem(setting.objective, scores, parameterization, n_jobs, penalty)
+        unlabeled = self._unlabeled_scores(layout, parameterization, n_jobs)
+        problem = Problem(
+            setting.objective, scores, parameterization, n_jobs, penalty, unlabeled=unlabeled
+        )
         start = parameterization.start(begin)
         return (
             FitWithBackoff(problem, start, families, seen, counting)
             if self.backoff
             else Fit(problem, start)
         )
+
+    def _seen_cells(self, data: Rows, families: FamilyCounts, n_jobs: int | None) -> np.ndarray:
+        """Mark the cells that were seen, in rows without a label too."""
+        seen, more = seen_cells(data, families), self.unlabeled_rows
+        if more is None:
+            return seen
+        layout = families.layout
+        return seen | seen_cells(more, count_families(more, layout, count(more), n_jobs))
 
     def _parameterized(
         self, layout: Layout, seen: np.ndarray, generative: CPTs, around: CPTs

@@ -179,6 +179,7 @@ class HierarchicalSmoothing(BaseEstimator):
     learns_from_counts = True
     supports_blocks = True
     prior_is_shares = True
+    uses_unlabeled = True
     missing = "available"
     uses_two_resolutions = True
 

@@ -10,7 +10,12 @@ import numpy as np
 
 from discbayes.engine import parallel_map
 from discbayes.kernels.quasi_newton import dot
-from discbayes.objectives import ConditionalLikelihood, Objective, require_gradient
+from discbayes.objectives import (
+    ConditionalLikelihood,
+    MarginalLikelihood,
+    Objective,
+    require_gradient,
+)
 from discbayes.parameters.block_scores import BlockScores, PaddedValues
 from discbayes.parameters.log_scores import LogScores
 from discbayes.parameters.parameterization import Numbers, Parameterization
@@ -44,7 +49,7 @@ class Problem:
 
     The chain is parameters → log θ (parameterization) → log-joint (scores) → value (objective), and
     back for the gradient. The log likelihood of ``counts``, if they are given, is added to the
-    objective. A penalty counts in the loss only.
+    objective, and so is that of rows without a label. A penalty counts in the loss only.
     """
 
     objective: Objective
@@ -53,6 +58,7 @@ class Problem:
     n_jobs: int | None = None
     penalty: Penalty | None = None
     counts: Numbers | None = None
+    unlabeled: LogScores | None = None
 
     def __post_init__(self) -> None:
         require_gradient(self.objective)
@@ -80,6 +86,11 @@ class Problem:
         if self.counts is not None:
             value += self.counts.dot(numbers)
             whole = whole.plus(self.counts)
+        if self.unlabeled is not None:
+            more, slopes = self.unlabeled.sum(
+                _value_and_gradient, (MarginalLikelihood(), numbers), self.n_jobs
+            )
+            value, whole = value + more, whole.plus(slopes)
         back = self.parameterization.pull_back(free, numbers, whole)
         return value / self.total_weight, back / self.total_weight
 

@@ -21,11 +21,12 @@ from discbayes.network import Structure
 from discbayes.scores.sample import SampleScore
 from discbayes.scoring.block_scorer import BlockScorer
 from discbayes.scoring.candidate_scorer import CandidateScorer
-from discbayes.scoring.candidates import BestCandidate, Candidates, ParentMove, SearchCost
+from discbayes.scoring.candidates import TIES, BestCandidate, Candidates, ParentMove, SearchCost
 from discbayes.scoring.counting_scorer import CountingScorer
 from discbayes.scoring.refitting_scorer import RefittingScorer
 
 __all__ = [
+    "TIES",
     "BestCandidate",
     "BlockScorer",
     "CandidateScorer",

@@ -124,9 +124,10 @@ class BlockScorer(ExhaustiveScorer):
         min_gain: float,
         cost: SearchCost,
         check: Check = no_check,
+        ties: str = "child",
     ) -> BestCandidate | None:
         """Find the candidate of largest gain, see ``CandidateScorer.best``."""
-        found = super().best(all_candidates, min_gain, cost, check)
+        found = super().best(all_candidates, min_gain, cost, check, ties)
         if found is not None:
             self._note_total([(found.child, found.joining)], found.gain)
         return found

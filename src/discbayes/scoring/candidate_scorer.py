@@ -97,6 +97,7 @@ class CandidateScorer(ABC):
         min_gain: float,
         cost: SearchCost,
         check: Check = no_check,
+        ties: str = "child",
     ) -> BestCandidate | None:
         """Find the candidate of largest gain.
 
@@ -110,11 +111,14 @@ class CandidateScorer(ABC):
             To which the number of scored and abandoned candidates is added.
         check : callable
             Called now and then.
+        ties : {"child", "parent"}
+            Of equal candidates the first child wins, then the fewest and the first parents; or the
+            fewest and the first parents, then the first child.
 
         Returns
         -------
         BestCandidate or None
-            Of equal candidates the first child, then the fewest parents, then the first parents.
+            The best candidate.
         """
 
     @abstractmethod
@@ -167,12 +171,13 @@ class ExhaustiveScorer(CandidateScorer):
         min_gain: float,
         cost: SearchCost,
         check: Check = no_check,
+        ties: str = "child",
     ) -> BestCandidate | None:
         """Find the candidate of largest gain, see ``CandidateScorer.best``."""
         extensions = [each for some in all_candidates for each in some.extensions()]
         gains = self._gains(extensions, check)
         cost.evaluations += len(extensions)
-        return best_extension(extensions, gains, min_gain, self.tolerance)
+        return best_extension(extensions, gains, min_gain, self.tolerance, ties)
 
     def best_move(
         self,

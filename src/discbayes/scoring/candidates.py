@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -101,20 +102,34 @@ def seeds_first(
 
 
 def best_extension(
-    extensions: Sequence[Extension], gains: np.ndarray, min_gain: float, tolerance: float
+    extensions: Sequence[Extension],
+    gains: np.ndarray,
+    min_gain: float,
+    tolerance: float,
+    ties: str = "child",
 ) -> BestCandidate | None:
     """Return the extension of largest gain if that is above ``min_gain``, else None.
 
-    Gains that differ by ``tolerance`` at most are equal. Of equal ones the first child, then the
-    fewest parents, then the first parents win.
+    Gains that differ by ``tolerance`` at most are equal. ``ties`` names which of equal ones wins.
     """
     winners = _winners(gains, min_gain, tolerance)
     if not winners:
         return None
-    won = min(
-        winners, key=lambda k: (extensions[k][0], len(extensions[k][1]), sorted(extensions[k][1]))
-    )
+    won = min(winners, key=lambda k: TIES[ties](*extensions[k]))
     return BestCandidate(float(gains[won]), *extensions[won])
+
+
+def _by_child(child: int, joining: tuple[int, ...]) -> tuple[Any, ...]:
+    return child, len(joining), sorted(joining)
+
+
+def _by_parent(child: int, joining: tuple[int, ...]) -> tuple[Any, ...]:
+    return len(joining), sorted(joining), child
+
+
+# What equal candidates are sorted by: the first child, then the fewest and first parents; or the
+# parents, and then the child.
+TIES = {"child": _by_child, "parent": _by_parent}
 
 
 def best_move(

@@ -200,6 +200,7 @@ class CountingScorer(CandidateScorer):
         min_gain: float,
         cost: SearchCost,
         check: Check = no_check,
+        ties: str = "child",
     ) -> BestCandidate | None:
         """Find the candidate of largest gain, see ``CandidateScorer.best``.
 
@@ -224,7 +225,7 @@ class CountingScorer(CandidateScorer):
                     extensions += candidates.extensions(some)
                     found.append(gains[some])
                     threshold = max(threshold, float(found[-1].max()) - self.tolerance)
-        return best_extension(extensions, np.concatenate(found), min_gain, self.tolerance)
+        return best_extension(extensions, np.concatenate(found), min_gain, self.tolerance, ties)
 
     def gains(self, all_candidates: Sequence[Candidates]) -> list[np.ndarray]:
         """Return the gain of each candidate, child by child; none is abandoned."""

@@ -56,6 +56,8 @@ class Annealing(SampleSearch):
         The number of rejections without an improvement after which the search ends, 100·N by
         default. It also ends after as many accepted changes in a row that leave the score as it is,
         or when no structure can have a higher one.
+    all_features : bool, default=False
+        Whether N counts all features, as in P12, and not only those with more than one value.
     **shared
         Settings of every search, see ``Search``.
 
@@ -92,6 +94,7 @@ class Annealing(SampleSearch):
         max_tries: int | None = None,
         max_successes: int | None = None,
         max_rejections: int | None = None,
+        all_features: bool = False,
         **shared: Any,
     ):
         super().__init__(score, evaluation, parameters, **shared)
@@ -102,6 +105,7 @@ class Annealing(SampleSearch):
         self.max_tries = max_tries
         self.max_successes = max_successes
         self.max_rejections = max_rejections
+        self.all_features = all_features
 
     def _check(self) -> None:
         super()._check()
@@ -150,7 +154,8 @@ class Annealing(SampleSearch):
             run.structure = _best_of(chains)
 
     def _schedule(self, pool: _Pool) -> _Schedule:
-        n, score = max(1, pool.varying.size), pool.scorer.score
+        score = pool.scorer.score
+        n = max(1, pool.scorer.rows.cards.size if self.all_features else pool.varying.size)
         unit = self.temperature * (self.scale or (1.0 if score.is_mean else 100.0))
         return _Schedule(
             self.max_tries or 50 * n,

@@ -27,8 +27,13 @@ from discbayes.network import Structure
 from discbayes.scoring import BestCandidate, Candidates, CandidateScorer, SearchCost
 from discbayes.search.base import Run, check_k, check_start
 from discbayes.search.edgewise import edge_matrix
-from discbayes.search.feature_orders import order_features
+from discbayes.search.feature_orders import Order, order_features
 from discbayes.search.sampled import SampleSearch
+from discbayes.search.strict_trees import (
+    are_joined,
+    joined_features,
+    refuse_unjoined_parents,
+)
 
 ORDERS_OF_COUNTS = ("omisp", "random")  # orders that need no more than counts
 
@@ -59,6 +64,12 @@ class OrderBased(SampleSearch):
     listing : bool, default=False
         Take the first edge that is chosen even if it improves nothing, as the listing of P10's
         algorithm does.
+    exactly_k : bool, default=False
+        A feature has ``k`` parents or none, as P10's text reads, and not any number up to ``k``;
+        fewer where less than ``k`` features are earlier.
+    first_edge : bool or None, default=None
+        Keep an edge from the first feature of the order to the second, whatever it improves: True
+        for any order, False for none. By default only OMI does.
     **shared
         Settings of every search, see ``Search``.
 
@@ -93,6 +104,8 @@ class OrderBased(SampleSearch):
         strict: bool = False,
         refine: bool = False,
         listing: bool = False,
+        exactly_k: bool = False,
+        first_edge: bool | None = None,
         **shared: Any,
     ):
         super().__init__(score, evaluation, parameters, **shared)
@@ -101,6 +114,8 @@ class OrderBased(SampleSearch):
         self.strict = strict
         self.refine = refine
         self.listing = listing
+        self.exactly_k = exactly_k
+        self.first_edge = first_edge
 
     def _check(self) -> None:
         super()._check()
@@ -114,13 +129,13 @@ class OrderBased(SampleSearch):
         check_start(run, self.k)
         before = edge_matrix(run.structure)
         if self.strict:
-            _refuse_unconnected_parents(run)
+            refuse_unjoined_parents(run)
         allowed = run.limits.allowed(run.data, run.counts, run.n_jobs) | before
         order = order_features(
             run.data, run.counts, self.order, run.n_jobs, run.rng, before, run.check
         )
-        # OMI starts with an edge, where it may be added.
-        first = order.first_edge
+        first = self._first_edge(order)
+        # It is added where it may be.
         if first is not None and (not allowed[first] or run.structure.parents[first[1]]):
             first = None
         if first is not None:
@@ -131,6 +146,14 @@ class OrderBased(SampleSearch):
         self._choose_parents(run, scorer, list(order.features), allowed)
         while self.refine and self._refine(run, scorer, list(order.features), allowed):
             pass
+
+    def _first_edge(self, order: Order) -> tuple[int, int] | None:
+        """Return the edge that the search starts with."""
+        if self.first_edge is None:
+            return order.first_edge
+        if self.first_edge and len(order.features) > 1:
+            return order.features[0], order.features[1]
+        return None
 
     def _choose_parents(
         self, run: Run, scorer: CandidateScorer, order: list[int], allowed: np.ndarray
@@ -216,39 +239,28 @@ class OrderBased(SampleSearch):
         free = sorted(
             p for p in earlier if allowed[p, child] and p not in group and data.cards[p] > 1
         )
-        connected = None
-        if self.strict:
-            edges = edge_matrix(scorer.structure)
-            connected = edges | edges.T
+        joined = joined_features(scorer.structure) if self.strict else None
         candidates = []
-        for size in range(self.k - len(group)):
+        # A set of one more feature than `size`.
+        for size in self._sizes(self.k - len(group), len(free)):
             for others in combinations(free, size):
                 may_join = np.zeros(data.n_features, np.bool_)
                 for p in free:
                     is_last = not others or p > others[-1]
                     may_join[p] = is_last and (
-                        connected is None or _are_connected(connected, (p, *others, *group))
+                        joined is None or are_joined(joined, (p, *others, *group))
                     )
                 fitting = run.limits.sizes.joining(child, [*others, *group], may_join)
                 if fitting.any():
                     candidates.append(Candidates(child, np.flatnonzero(fitting), others))
         return candidates
 
-
-def _refuse_unconnected_parents(run: Run) -> None:
-    """Refuse a start that is not a partial k-tree, as two parents of a feature have no edge."""
-    edges = edge_matrix(run.structure)
-    for i, group in enumerate(run.structure.parents):
-        for a, b in combinations(group, 2):
-            if not (edges[a, b] or edges[b, a]):
-                raise ValueError(
-                    f"strict=True, but the parents {run.names[a]!r} and {run.names[b]!r} that"
-                    f" {run.names[i]!r} has from the start are not joined"
-                )
-
-
-def _are_connected(connected: np.ndarray, group: tuple[int, ...]) -> bool:
-    return all(connected[a, b] for a, b in combinations(group, 2))
+    def _sizes(self, n_joining: int, n_free: int) -> range:
+        """Return how many others a further parent may have with it."""
+        if not self.exactly_k:
+            return range(n_joining)
+        size = min(n_joining, n_free)
+        return range(max(size - 1, 0), size)
 
 
 def _with_parent(structure: Structure, parent: int, child: int) -> Structure:

@@ -10,6 +10,8 @@ TAN-SuperParent (P10)   ``SuperParent("cr")``
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -19,6 +21,11 @@ from discbayes.network.graph import descendants
 from discbayes.scoring import CandidateScorer, ParentMove, SearchCost
 from discbayes.search.base import Run, check_k, check_start
 from discbayes.search.sampled import SampleSearch
+from discbayes.search.strict_trees import (
+    joined_features,
+    largest_strict_set,
+    refuse_unjoined_parents,
+)
 
 
 class SuperParent(SampleSearch):
@@ -34,6 +41,9 @@ class SuperParent(SampleSearch):
         How the tables are learned inside the search: generative estimates.
     k : int, default=1
         The largest number of feature parents, and the number of edges that are kept at a time.
+    strict : bool, default=False
+        Parents of a feature must have an edge to each other, so that the features form a partial
+        k-tree.
     **shared
         Settings of every search, see ``Search``.
 
@@ -67,10 +77,12 @@ class SuperParent(SampleSearch):
         evaluation: Any = "resubstitution",
         parameters: Any = "ml",
         k: int = 1,
+        strict: bool = False,
         **shared: Any,
     ):
         super().__init__(score, evaluation, parameters, **shared)
         self.k = k
+        self.strict = strict
 
     def _check(self) -> None:
         super()._check()
@@ -78,6 +90,8 @@ class SuperParent(SampleSearch):
 
     def _search(self, run: Run) -> None:
         check_start(run, self.k)
+        if self.strict:
+            refuse_unjoined_parents(run)
         allowed = run.limits.allowed(run.data, run.counts, run.n_jobs)
         scorer = self._scorer(run)
         last_gains: dict[int, float] = {}
@@ -111,11 +125,12 @@ class SuperParent(SampleSearch):
 
         ``last_gains`` is what each feature gained as a super parent in the last round.
         """
+        strict = self._strict_children(run, scorer)
         moves = [
-            ParentMove(p, tuple(np.flatnonzero(children).tolist()))
+            ParentMove(p, strict(p, tuple(np.flatnonzero(children).tolist())))
             for p, children in enumerate(self._can_join(run, scorer, allowed))
-            if children.any()
         ]
+        moves = [move for move in moves if move.children]
         if not moves:
             return None
         expected = [last_gains.get(move.parent, np.inf) for move in moves]
@@ -125,7 +140,9 @@ class SuperParent(SampleSearch):
         last_gains.update(zip((move.parent for move in moves), gains.tolist(), strict=True))
         size = min(self.k, len(chosen.children))
         edge_sets = [
-            ParentMove(chosen.parent, children) for children in combinations(chosen.children, size)
+            ParentMove(chosen.parent, children)
+            for children in combinations(chosen.children, size)
+            if strict(chosen.parent, children) == children
         ]
         expected = []
         if size > 1 and scorer.abandons:
@@ -135,6 +152,15 @@ class SuperParent(SampleSearch):
             cost.evaluations += len(single)
             expected = [sum(gain_of[child] for child in edges.children) for edges in edge_sets]
         return scorer.best_move(edge_sets, scorer.tolerance, cost, run.check, expected)[0]
+
+    def _strict_children(
+        self, run: Run, scorer: CandidateScorer
+    ) -> Callable[[int, tuple[int, ...]], tuple[int, ...]]:
+        """Return the function from a super parent and its children to those that may have it."""
+        if not self.strict:
+            return lambda _, children: children
+        parents = [scorer.parents(i) for i in range(run.data.n_features)]
+        return partial(largest_strict_set, joined_features(scorer.structure), parents)
 
     def _can_join(self, run: Run, scorer: CandidateScorer, allowed: np.ndarray) -> np.ndarray:
         """Return whether ``p`` may become one more parent of ``i``, as a matrix ``[p, i]``."""

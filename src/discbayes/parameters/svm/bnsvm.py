@@ -38,8 +38,9 @@ class BNSVM(MarginLearner):
     gamma : float, sequence of float or "cv", default=1
         The required margin γ of rows. With the square norm the optimum only scales with it,
         if λ does too.
-    norm : {"l2", "likelihood"}, default="l2"
-        The norm: ½‖ω‖², or ``Σ |n·ω|`` with the counts n, which only the reference solver has.
+    norm : {"l2", "l1", "likelihood"}, default="l2"
+        The norm: ½‖ω‖²; or ``Σ |ω|``, at whose optimum most values are zero, or ``Σ |n·ω|`` with
+        the counts n, which only the reference solver has.
     eta : float, default=10
         The sharpness of the soft maximum over the other classes.
     radius : float, optional
@@ -77,9 +78,9 @@ class BNSVM(MarginLearner):
     def _check(self) -> None:
         super()._check()
         self._check_names(norm=NORMS)
-        if self.norm == "likelihood" and self.solver != "reference":
+        if self.norm != "l2" and self.solver != "reference":
             raise ValueError(
-                'norm="likelihood" needs solver="reference": its corners have no gradient'
+                f'norm="{self.norm}" needs solver="reference": its corners have no gradient'
             )
 
     def _fit(

@@ -65,8 +65,9 @@ class Bound:
 
     @staticmethod
     def is_known(problem: Problem) -> bool:
-        """Return whether the slack is convex: with values to marginalize it is not."""
-        return isinstance(problem.objective, Slack) and problem.scores.complete
+        """Return whether the problem is convex: with anything to marginalize it is not."""
+        complete = problem.scores.complete and problem.unlabeled is None
+        return isinstance(problem.objective, Slack) and complete
 
     def of_norm(self, numbers: Numbers) -> float:
         """Return a lower bound of ½‖ω‖² + λ Σ slack."""

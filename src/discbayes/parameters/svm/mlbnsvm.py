@@ -115,6 +115,11 @@ class MLBNSVM(MarginLearner):
 
     solvers = ("auto", "lbfgs", "projected", "reference", "subnormalized")
 
+    @property
+    def uses_unlabeled(self) -> bool:
+        """Whether rows without a label have a likelihood: under normalized tables they do."""
+        return self.solver in ("auto", "lbfgs")
+
     def __init__(
         self,
         lam: Any = 1.0,
@@ -218,7 +223,15 @@ class MLBNSVM(MarginLearner):
         weights = likelihood_counts(families, self.alpha)
         parameterization = self._parameterization(layout)
         scores = LogScores(data, layout, parameterization.normalized, n_jobs)
-        problem = Problem(setting.objective, scores, parameterization, n_jobs, counts=weights)
+        unlabeled = self._unlabeled_scores(layout, parameterization, n_jobs)
+        problem = Problem(
+            setting.objective,
+            scores,
+            parameterization,
+            n_jobs,
+            counts=weights,
+            unlabeled=unlabeled,
+        )
         generative = MaximumAPosteriori("ess", self.alpha).tables(families)
         begin = parameterization.start(begin_at(self.start, generative, data.domain.names))
         return MarginFit(problem, begin, data, families, _scale(problem))
@@ -227,6 +240,8 @@ class MLBNSVM(MarginLearner):
         if self.solver == "projected":
             return Plain(layout)
         normalized = self.solver == "lbfgs" or layout.structure.is_c1
+        # The likelihood of rows without a label is that of normalized tables.
+        normalized |= self.unlabeled_rows is not None
         return Softmax(layout) if normalized else Subnormalized(layout)
 
     def _certified(

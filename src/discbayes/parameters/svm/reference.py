@@ -51,7 +51,7 @@ from discbayes.parameters.svm.refusals import (
     check_structure,
 )
 
-NORMS = ("l2", "likelihood")
+NORMS = ("l2", "l1", "likelihood")
 SETTINGS = {"tol_gap_abs": 1e-10, "tol_gap_rel": 1e-12, "tol_feas": 1e-10}
 # duality gaps, relative to the value: no second attempt is needed; the solution is optimal
 CLOSE, NEAR = 1e-8, 1e-6
@@ -139,9 +139,9 @@ def solve_norm_margin(
         As in ``solve_likelihood_margin``, but for any structure.
     n_prior, n_cells : arrays, or None
         The counts n of ``norm="likelihood"``, above zero: otherwise ω would be arbitrary. The other
-        norm has none.
-    norm : {"l2", "likelihood"}, default="l2"
-        The norm: ½ ‖ω‖² over all values, those of the class too, or Σ |n·ω|.
+        norms have none.
+    norm : {"l2", "l1", "likelihood"}, default="l2"
+        The norm: ½ ‖ω‖² over all values, those of the class too, Σ |ω|, or Σ |n·ω|.
 
     Returns
     -------
@@ -150,8 +150,9 @@ def solve_norm_margin(
     """
     if norm not in NORMS:
         raise ValueError(f"norm={norm!r} is not one of {', '.join(map(repr, NORMS))}")
-    if norm == "l2":
-        return _solve(data, layout, np.ones(layout.n_classes + layout.size), lam, gamma, _Squares)
+    if norm != "likelihood":
+        cost = _Squares if norm == "l2" else _Absolute
+        return _solve(data, layout, np.ones(layout.n_classes + layout.size), lam, gamma, cost)
     if n_prior is None or n_cells is None:
         raise ValueError('norm="likelihood" needs the counts n_prior and n_cells')
     return _solve(data, layout, np.concatenate([n_prior, n_cells]), lam, gamma, _Weighted)
@@ -374,6 +375,13 @@ class _Weighted(_Cost):
 
     def pose(self, cp: Any, step: Any) -> tuple[Any, list[Any]]:
         return self.n @ cp.abs(step), []
+
+
+class _Absolute(_Weighted):
+    """Σ |ω|."""
+
+    def __init__(self, n: np.ndarray, rows: np.ndarray):
+        super().__init__(np.ones(n.size), rows)
 
 
 # ---- solving
