@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from difflib import SequenceMatcher
 from typing import Any
 
+MIN_SIMILAR = 0.7  # of two names, one of which may have been meant
 LONGEST = 20  # characters of a name in a box
 _BIDI_MARKS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
@@ -19,6 +20,17 @@ def nearest_first(name: str, names: Iterable[str]) -> list[str]:
     """
     wanted = name.lower()
     return sorted(names, key=lambda other: -SequenceMatcher(None, wanted, other.lower()).ratio())
+
+
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """Return a question for a name that was not found, if another one is much like it.
+
+    >>> did_you_mean("sepsis", ["age", "Sepsis"]), did_you_mean("sepsis", ["age"])
+    ("; did you mean 'Sepsis'?", '')
+    """
+    near = nearest_first(name, names)[:1]
+    is_near = near and SequenceMatcher(None, name.lower(), near[0].lower()).ratio() >= MIN_SIMILAR
+    return f"; did you mean {near[0]!r}?" if is_near else ""
 
 
 def listed(

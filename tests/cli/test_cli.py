@@ -978,3 +978,43 @@ def test_words():
     assert with_options("""categorical=['a, b', "it's"]""") == """--categorical '"a, b",it'"'"'s'"""
     assert listed(list("abc"), limit=2) == "'a', 'b', … (3 in all)"
     assert nearest_first("Ward", ["outcome", "ward"]) == ["ward", "outcome"]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_is_one_screen_with_the_common_calls_first(command, capsys):
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+    lines = capsys.readouterr().out.splitlines()
+    first = next(k for k, line in enumerate(lines) if line.startswith("  discbayes "))
+    assert first < 12
+    assert len(lines) <= 45
+    if any("--help-all" in line for line in lines):
+        with pytest.raises(SystemExit):
+            main([command, "--help-all"])
+        assert len(capsys.readouterr().out.splitlines()) > len(lines)
+
+
+@pytest.mark.parametrize(
+    "arguments, meant",
+    [
+        ("fit iris -o m.json --taget y", "'--target'"),
+        ("evalute iris", "'evaluate'"),
+        ("fit iris -o m.json --structure tann", "'tan'"),
+    ],
+)
+def test_words_that_were_meant(arguments, meant, usage):
+    assert f"did you mean {meant}?" in usage(*arguments.split())
+
+
+def test_a_column_that_was_meant(run, table):
+    assert (
+        run("evaluate", table, "--target", "Outcom")[2].rstrip().endswith("did you mean 'outcome'?")
+    )
+
+
+def test_messages_name_no_classes_of_the_library(run, table, tmp_path):
+    how = ("--parameters", "hybrid", "-o", tmp_path / "m.json")
+    _, _, err = run("fit", table, "--target", "outcome", *how)
+    assert "generative=" not in err
+    assert "<BayesNet" not in err
+    assert "normalized tables by conditional likelihood" in err

@@ -5,15 +5,16 @@ from __future__ import annotations
 import pytest
 
 from discbayes import BayesNetClassifier, load_dataset
+from discbayes.classifier.learner_words import PARAMETER_WORDS, STRUCTURE_WORDS
 from discbayes.parameters import PARAMETERS
 from discbayes.report import summary
 from discbayes.search import STRUCTURES
 
 
 def test_every_short_name_has_words():
-    assert set(summary._STRUCTURES) == set(STRUCTURES)
-    assert set(summary._PARAMETERS) == set(PARAMETERS)
-    for words in (summary._STRUCTURES, summary._PARAMETERS):
+    assert set(STRUCTURE_WORDS) == set(STRUCTURES)
+    assert set(PARAMETER_WORDS) == set(PARAMETERS)
+    for words in (STRUCTURE_WORDS, PARAMETER_WORDS):
         assert len(set(words.values())) == len(words)
 
 
@@ -21,4 +22,4 @@ def test_every_short_name_has_words():
 def test_the_head_says_them(name):
     iris = load_dataset("iris")
     head = summary.summary_html(BayesNetClassifier("nb", name, calibrate=None).fit(iris.X, iris.y))
-    assert summary._PARAMETERS[name] in head
+    assert PARAMETER_WORDS[name] in head

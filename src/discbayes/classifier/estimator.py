@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from discbayes import inference
 from discbayes._lazy_imports import leaf
+from discbayes._text import count_of
 from discbayes.bayesnet import BayesNet
 from discbayes.calibration import AUTO, CalibratedPosterior, Calibration, log_prior_of
 from discbayes.classifier.calibrating import assign_calibration_folds, learn_calibration
@@ -344,7 +345,9 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
                 calibration = learn_calibration(plan, rows, encoder, folds)
         fitted = (encoder, network, calibration, statistics, plan.context.history)
         adopt(self, FittedModel(*fitted, rows.columns, data.n_samples))
-        progress.stage("done: {network!r}", network=network)
+        n_edges = count_of(network.structure.n_edges, "edge")
+        n_features = count_of(len(network.domain.features), "feature")
+        progress.stage(f"done: {n_edges} between {n_features}")
         return self
 
     @available_with_counts

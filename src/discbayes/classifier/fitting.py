@@ -13,8 +13,10 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import validate_data
 
+from discbayes._text import count_of
 from discbayes.bayesnet import BayesNet
 from discbayes.calibration import AUTO, Calibration, check_calibration, log_prior_of
+from discbayes.classifier.learner_words import learner_in_words
 from discbayes.counts import Counts, SufficientStatistics, count
 from discbayes.counts.sufficient_statistics import pair_cells
 from discbayes.data import (
@@ -331,7 +333,9 @@ def learn_network(plan: FitPlan, data: Any, counts: Counts, context: Context) ->
     """Learn the structure, then the parameters, from weighted rows or sufficient statistics."""
     structure = learn_structure(plan, data, counts, context)
     context.progress.stage(
-        "parameters: {learner!r} on {edges} edges", learner=plan.parameters, edges=structure.n_edges
+        "parameters: {learner}, on {edges}",
+        learner=learner_in_words(plan.parameters),
+        edges=count_of(structure.n_edges, "edge"),
     )
     parameters = plan.parameters.learn(data, counts, structure, context)
     return make_network(plan, data.domain, parameters, counts.class_count)
@@ -341,7 +345,9 @@ def learn_structure(plan: FitPlan, data: Any, counts: Counts, context: Context) 
     """Learn the structure, and refuse one whose tables are too large."""
     warn_of_sparse_columns(data, counts)
     context.progress.stage(
-        "structure: {learner!r} on {rows} rows", learner=plan.structure, rows=data.n_samples
+        "structure: {learner}, on {rows}",
+        learner=learner_in_words(plan.structure),
+        rows=count_of(data.n_samples, "row"),
     )
     # edges are between columns at the resolution that children see
     coarse_counts = counts.by_state(data.domain.states)

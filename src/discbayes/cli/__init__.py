@@ -8,15 +8,23 @@ success, 1 for an error, which is explained in one line, 2 for wrong usage, 130 
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 import threading
 import traceback
-from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from argparse import (
+    SUPPRESS,
+    Action,
+    ArgumentParser,
+    Namespace,
+    RawDescriptionHelpFormatter,
+)
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
+from discbayes._text import did_you_mean
 from discbayes._version import __version__
 from discbayes.cli import (
     ask,
@@ -62,6 +70,7 @@ FAILED = 1
 WRONG_USAGE = 2
 INTERRUPTED = 130
 BROKEN_PIPE = 141
+N_FIRST = 3  # examples at the top of a help text
 EXAMPLES = """examples:
   discbayes evaluate iris --structure tan
   discbayes compare patients.csv --target diagnosis
@@ -80,10 +89,27 @@ class Parser(ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Exit with the error."""
+        asked = self._meant(message)
         self.exit(
             WRONG_USAGE,
-            f"{self.prog}: error: {message}\n`{self.prog} --help` shows the options\n",
+            f"{self.prog}: error: {message}{asked}\n`{self.prog} --help` shows the options\n",
         )
+
+    def _meant(self, message: str) -> str:
+        """Return a question for a word that is much like a known one, or nothing."""
+        choice = re.search(r"invalid choice: '(.*?)' \(choose from (.*)\)", message)
+        if choice:
+            return did_you_mean(choice[1], re.findall(r"[^\s',]+", choice[2]))
+        option = re.search(r"unrecognized arguments: (--[\w-]+)", message)
+        return did_you_mean(option[1], self._options()) if option else ""
+
+    def _options(self) -> list[str]:
+        """Return the options of the command that was given, or of all commands."""
+        parsers = [action.choices for action in self._actions if isinstance(action.choices, dict)]
+        known = [self, *(parser for choices in parsers for parser in choices.values())]
+        given = [parser for parser in known if parser.prog.split()[-1] in sys.argv[1:2]]
+        found = {flag for parser in given or known for flag in parser._option_string_actions}
+        return sorted(flag for flag in found if flag.startswith("--"))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -178,17 +204,63 @@ def _check_standard_input(parser: ArgumentParser, args: Namespace) -> None:
 
 def _add_command(commands: Any, name: str) -> ArgumentParser:
     module = COMMANDS[name]
+    top, end = _texts(module)
     parser: ArgumentParser = commands.add_parser(
         name,
         help=module.SUMMARY,
-        description=module.SUMMARY[0].upper() + module.SUMMARY[1:] + ".",
-        epilog=module.EXAMPLES,
+        description=top,
+        epilog=end,
         formatter_class=RawDescriptionHelpFormatter,
         allow_abbrev=False,
+        add_help=False,
     )
     module.configure(parser)
     options.add_common(parser)
+    common = getattr(module, "COMMON", ())
+    text = "show the help" if not common else "show the most common options"
+    parser.add_argument("-h", "--help", action=_Help, nargs=0, common=common, help=text)
+    if common:
+        text = "show all options"
+        parser.add_argument("--help-all", action=_Help, nargs=0, common=(), help=text)
     return parser
+
+
+def _texts(module: Any) -> tuple[str, str]:
+    """Return the top of a help text, with the most common ways to call a command, and its end."""
+    lines = module.EXAMPLES.splitlines()
+    places = [k for k, line in enumerate(lines) if line.startswith(f"  {PROGRAM} ")]
+    first, others = places[:N_FIRST], places[N_FIRST:]
+    summary = module.SUMMARY[0].upper() + module.SUMMARY[1:] + "."
+    top = "\n".join([summary, "", *(lines[k] for k in first)])
+    rest = [line for k, line in enumerate(lines) if k and k not in first]
+    return top, "\n".join(["more examples:", *rest] if others else rest).strip("\n")
+
+
+class _Help(Action):
+    """Print the help, with the common options alone if a command has many, and exit."""
+
+    def __init__(self, *args: Any, common: Sequence[str] = (), **how: Any):
+        super().__init__(*args, **how)
+        self.common = common
+
+    def __call__(self, parser: Any, namespace: Any, value: Any, option: str | None = None) -> None:
+        if not self.common:
+            parser.print_help()
+            parser.exit()
+        shown = [
+            action
+            for action in parser._actions
+            if not action.option_strings or {*action.option_strings} & {*self.common}
+        ]
+        formatter = parser._get_formatter()
+        formatter.add_text(parser.description)
+        formatter.start_section("options")
+        formatter.add_arguments(shown)
+        formatter.end_section()
+        n_others = sum(action.help != SUPPRESS for action in parser._actions) - len(shown)
+        formatter.add_text(f"`{parser.prog} --help-all` shows {n_others} more, and more examples.")
+        parser._print_message(formatter.format_help(), sys.stdout)
+        parser.exit()
 
 
 # ---- signals

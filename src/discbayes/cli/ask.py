@@ -41,6 +41,14 @@ where the outer one is true. costs.csv is a table of the costs, with the true cl
 column. Prices, in the same unit, are {"biopsy": 3} or lines of column,price. With costs, columns
 are asked for as long as the best one is expected to save more than its price."""
 MIN_PROBABILITY = 0.95
+COMMON = (
+    "--row",
+    "--know",
+    "--sure",
+    "--max-questions",
+    "--costs",
+    "--prices",
+)  # options of the short help
 
 
 def configure(parser: ArgumentParser) -> None:

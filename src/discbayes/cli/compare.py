@@ -39,6 +39,18 @@ baselines: {_LISTED}.
 {", ".join(PEERS)} need the extra peers (pip install 'discbayes[peers]')"""
 NONE = "none"
 DOTS = ("...", "…")
+COMMON = (
+    "--recipes",
+    "--baselines",
+    "--missing",
+    "--folder",
+    "--target",
+    "--drop",
+    "--categorical",
+    "--na-values",
+    "--delimiter",
+    "--decimal",
+)  # options of the short help
 
 
 def configure(parser: ArgumentParser) -> None:

@@ -43,6 +43,20 @@ DEFAULT_FOLDS = 5
 HEADER = ("accuracy", "log loss", "fit s", "predict s")
 Figures = tuple[float, float, float, float]  # of one fold, in the order of the header
 WARM_UP_ROWS = 100
+COMMON = (
+    "--model",
+    "--output",
+    "--cv",
+    "--groups",
+    "--time",
+    "--repeats",
+    "--target",
+    "--drop",
+    "--categorical",
+    "--na-values",
+    "--delimiter",
+    "--decimal",
+)  # options of the short help
 
 
 def configure(parser: ArgumentParser) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from typing import Any
 
-from discbayes._text import listed, nearest_first
+from discbayes._text import did_you_mean, listed, nearest_first
 from discbayes.classifier import BayesNetClassifier
 from discbayes.classifier.predicting import PosteriorClassifier
 from discbayes.cli import options
@@ -39,6 +39,13 @@ MAX_CONTRIBUTIONS = 10
 MAX_RELEVANT = 20
 BLOCK_ROWS = 1000
 ALL = "all"
+COMMON = (
+    "--row",
+    "--counterfactual",
+    "--class",
+    "--against",
+    "--output",
+)  # options of the short help
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -142,6 +149,7 @@ def _class(model: PosteriorClassifier, option: str, text: str) -> Any:
     if found not in labels:
         raise UserError(
             f"--{option} {text!r} is none of the classes {listed(nearest_first(text, labels))}"
+            f"{did_you_mean(text, labels)}"
         )
     return model.classes_.tolist()[labels.index(found)]
 
@@ -174,7 +182,7 @@ def _checked_columns(model: PosteriorClassifier, names: tuple[str, ...]) -> list
         if name not in columns:
             raise UserError(
                 f"--keep {name!r} is none of the model's columns"
-                f" {listed(nearest_first(name, columns))}"
+                f" {listed(nearest_first(name, columns))}{did_you_mean(name, columns)}"
             )
     return list(names)
 

@@ -36,6 +36,20 @@ _IN_MEMORY = (
     "--test-size needs all rows in memory; keep test rows in a file of their own, for `discbayes"
     " evaluate --model`"
 )
+COMMON = (
+    "--output",
+    "--target",
+    "--test-size",
+    "--report",
+    "--groups",
+    "--time",
+    "--drop",
+    "--categorical",
+    "--na-values",
+    "--delimiter",
+    "--decimal",
+    "--ensemble",
+)  # options of the short help
 
 
 def configure(parser: ArgumentParser) -> None:

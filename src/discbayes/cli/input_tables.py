@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from discbayes._lazy_imports import need
-from discbayes._text import listed, nearest_first
+from discbayes._text import did_you_mean, listed, nearest_first
 from discbayes.cli.console import STANDARD, STANDARD_INPUT, UserError
 from discbayes.cli.console_encoding import read_standard_input
 from discbayes.cli.options import csv_format
@@ -75,6 +75,7 @@ class InputTable:
             raise UserError(
                 f"{self.name} has no column {listed(lacking)} ({what}); its columns are"
                 f" {listed(nearest_first(lacking[0], columns))}{self.hint}"
+                f"{did_you_mean(lacking[0], columns)}"
             )
 
     def require_roles(self, target: str, args: Namespace) -> None:

@@ -32,6 +32,12 @@ are rounded to four decimals; --full-precision, Parquet and Arrow files have all
 DIGITS = 4
 ALL = "all"
 BLOCK_ROWS = 1000  # contributions to all classes take memory
+COMMON = (
+    "--output",
+    "--keep",
+    "--why",
+    "--proba",
+)  # options of the short help
 
 
 def configure(parser: ArgumentParser) -> None:

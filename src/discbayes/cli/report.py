@@ -22,6 +22,13 @@ The report is a single self-contained HTML file; it needs no server. In the brow
 network and predicts cases. Quality is measured on the rows of DATA: on rows that the model was
 fitted on, the figures are optimistic."""
 REPORT = "report.html"
+COMMON = (
+    "--target",
+    "--output",
+    "--na-values",
+    "--delimiter",
+    "--decimal",
+)  # options of the short help
 
 
 def configure(parser: ArgumentParser) -> None:

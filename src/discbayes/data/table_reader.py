@@ -302,11 +302,33 @@ def _refuse_type(name: str, dtype: str, temporal: bool) -> NoReturn:
     else:
         way_out = "split it into columns of numbers or strings, or drop it"
     raise ValueError(
-        f"column {name!r} holds {dtype}, which is neither number, boolean nor category: {way_out}"
+        f"column {name!r} holds {_kind_in_words(dtype)}, which are neither numbers, booleans nor"
+        f" categories: {way_out}"
     )
 
 
 # Arrays
+
+
+def _kind_in_words(dtype: str) -> str:
+    """Return what a column holds in words.
+
+    >>> _kind_in_words("Datetime(time_unit='ns', time_zone=None)"), _kind_in_words("Object")
+    ('dates with times', 'values of the type Object')
+    """
+    words = {
+        "Datetime": "dates with times",
+        "Date": "dates",
+        "Duration": "time differences",
+        "Time": "times of day",
+        "List": "lists",
+        "Array": "lists",
+        "Struct": "records",
+        "Binary": "bytes",
+        "interval": "intervals",
+    }
+    plain = dtype.split("(")[0].split("[")[0]
+    return words.get(plain, f"values of the type {dtype}")
 
 
 def _as_array(X: Any) -> np.ndarray:

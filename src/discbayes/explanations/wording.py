@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from discbayes._text import listed
+from discbayes._text import did_you_mean, listed
 from discbayes.data import Variable
 
 
@@ -67,5 +67,8 @@ def class_position(labels: np.ndarray, label: Any, what: str) -> int:
     """Return the position of a class; ``what`` names the argument in the error."""
     known = labels.tolist()
     if label not in known:
-        raise ValueError(f"{what}={label!r} is not one of the classes {listed(known, 20)}")
+        raise ValueError(
+            f"{what}={label!r} is not one of the classes {listed(known, 20)}"
+            f"{did_you_mean(str(label), map(str, known))}"
+        )
     return int(known.index(label))

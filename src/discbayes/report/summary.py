@@ -10,39 +10,17 @@ from discbayes._text import count_of, shortened
 from discbayes.calibration import AUTO, LogPool, Temperature
 from discbayes.charts.traces import LEFT_OUT, figure
 from discbayes.classifier import BayesNetClassifier
+from discbayes.classifier.learner_words import (
+    PARAMETER_WORDS,
+    STRUCTURE_WORDS,
+    learner_in_words,
+)
 from discbayes.classifier.predicting import PosteriorClassifier
 from discbayes.data import Domain
 from discbayes.report.markup import definitions_html, escaped, name_html
 
 _MAX_CLASSES, _MAX_UNUSED = 6, 10
-_MAX_REPR, _MAX_NAME = 80, 24  # characters
-_STRUCTURES = {
-    "nb": "naive Bayes: no edges between features",
-    "tan": "TAN: a tree by conditional mutual information",
-    "tan-fcll": "TAN by factorized conditional likelihood",
-    "tan-acll": "TAN by approximate conditional likelihood",
-    "kdb": "KDB",
-    "ghc": "hill climbing",
-    "greedy": "greedy search",
-    "order": "order-based search",
-    "anneal": "simulated annealing",
-    "superparent": "super-parents",
-}
-_PARAMETERS = {
-    "hybrid": "conditional likelihood, regularized towards generative estimates",
-    "ml": "relative frequencies",
-    "map": "smoothed relative frequencies",
-    "cl": "conditional likelihood",
-    "ccbn-d": "unconstrained parameters by conditional likelihood (CCBN-d)",
-    "ccbn-e": "normalized tables by conditional likelihood (CCBN-e)",
-    "ccbn-w": "weighted generative estimates by conditional likelihood (CCBN-w)",
-    "hierarchy": "relative frequencies that back off to fewer parents",
-    "levels": "weighted back-off levels by conditional likelihood",
-    "mm": "soft margin",
-    "dfe": "discriminative frequencies",
-    "bn-svm": "maximum margin (BN-SVM)",
-    "ml-bn-svm": "maximum margin with a likelihood term (ML-BN-SVM)",
-}
+_MAX_NAME = 24  # characters
 
 
 def summary_html(classifier: BayesNetClassifier) -> str:
@@ -54,8 +32,8 @@ def summary_html(classifier: BayesNetClassifier) -> str:
 def facts_of(classifier: BayesNetClassifier) -> dict[str, str]:
     """Return what a classifier was learned from, and how, in words."""
     network = classifier.network_
-    structure = _how(classifier.structure, _STRUCTURES | _auto_structure(classifier))
-    parameters = _how(classifier.parameters, _PARAMETERS | {AUTO: _PARAMETERS["levels"]})
+    structure = _how(classifier.structure, STRUCTURE_WORDS | _auto_structure(classifier))
+    parameters = _how(classifier.parameters, PARAMETER_WORDS | {AUTO: PARAMETER_WORDS["levels"]})
     n_edges = count_of(network.structure.n_edges, "edge")
     return {
         **rows_fact(classifier),
@@ -107,7 +85,7 @@ def features_text(domain: Domain) -> str:
 def _auto_structure(classifier: BayesNetClassifier) -> dict[str, str]:
     """Return the words for a structure that is left to the library, which depends on parameters."""
     if classifier.parameters != AUTO:
-        return {AUTO: _STRUCTURES["tan"]}
+        return {AUTO: STRUCTURE_WORDS["tan"]}
     most = max((len(group) for group in classifier.structure_.parents), default=0)
     parents = f"at most {count_of(most, 'parent')} a feature" if most else "none"
     return {AUTO: f"KDB with as many parents as held-out rows support, {parents}"}
@@ -118,7 +96,7 @@ def _how(given: Any, words: Mapping[str, str]) -> str:
     if isinstance(given, str):
         return words.get(given, given)
     if hasattr(given, "learn"):
-        return shortened(repr(given), _MAX_REPR)
+        return learner_in_words(given)
     return "given by the user"
 
 
