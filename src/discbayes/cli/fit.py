@@ -133,9 +133,11 @@ def _print_quality(model: Any, test: Training, args: Namespace) -> None:
 def _write_report(model: Any, test: Training | None, args: Namespace) -> None:
     if test is None:
         args.progress.stage("the report has no metrics: --test-size 0.3 holds out rows for them")
-    rows = (None, None) if test is None else (test.X, test.y.values)
     make = make_ensemble_report if isinstance(model, BayesNetEnsemble) else make_report
-    report = make(model, *rows, rows_are="" if test is None else TEST)
+    if test is None:
+        report = make(model)
+    else:
+        report = make(model, test.X, test.y.values, rows_are=TEST)
     write_bytes(report.html.encode(), args.report)
     args.progress.stage(f"report written to {args.report}")
 
