@@ -44,7 +44,11 @@ MAX_KEPT_CELLS = 1_000_000  # of the sufficient statistics that fit keeps: 8 MB
 MAX_PARENTS = 3  # of a structure that is chosen
 MIN_STATES = 8  # of a numeric column, as its children see it
 _AUTO_CALIBRATIONS = {AUTO: "pool", HYBRID: "temperature"}
-COLUMN_ATTRIBUTES = ("n_features_in_", "feature_names_in_")
+# what a fit to other rows replaces or forgets
+COLUMN_ATTRIBUTES = ("n_features_in_", "feature_names_in_", "csv_format_")
+STRICT = "strict"  # how the columns of rows to predict are matched
+BY_NAME = "by-name"
+COLUMNS = (STRICT, BY_NAME)
 
 
 # ---- the plan of a fit
@@ -105,6 +109,7 @@ class FitPlan:
         more = ", None or a transformer"
         _refuse_unknown_name("discretizer", classifier.discretizer, DISCRETIZERS, more)
         _refuse_unknown_name("missing", classifier.missing, MISSING)
+        check_columns(classifier.columns)
         structure, parameters = resolve_learners(classifier)
         calibration = resolve_calibration(classifier)
         chooses = is_auto(classifier.parameters)
@@ -220,6 +225,12 @@ def _refuse_unknown_name(setting: str, given: Any, known: Iterable[str], others:
     if isinstance(given, str) and given not in names:
         listed = ", ".join(map(repr, names))
         raise ValueError(f"{setting}={given!r} is not known; it is one of {listed}{others}")
+
+
+def check_columns(columns: Any) -> None:
+    """Refuse a setting ``columns`` that is not known."""
+    if columns not in COLUMNS:
+        raise ValueError(f"columns={columns!r} is not known; it is one of {STRICT!r}, {BY_NAME!r}")
 
 
 def _is_graph(structure: Any) -> bool:

@@ -1,4 +1,4 @@
-"""The command line: ``discbayes fit | predict | explain | ask | report | evaluate | compare | …``.
+"""The command line: ``discbayes check | fit | predict | explain | ask | report | evaluate | …``.
 
 Results go to the standard output, progress and messages to the error stream. The exit code is 0 for
 success, 1 for an error, which is explained in one line, 2 for wrong usage, 130 after an interrupt,
@@ -20,6 +20,7 @@ from typing import Any, NoReturn
 from discbayes._version import __version__
 from discbayes.cli import (
     ask,
+    check,
     compare,
     datasets,
     evaluate,
@@ -42,7 +43,19 @@ from discbayes.cli.console import (
 from discbayes.cli.console_encoding import safe_streams
 from discbayes.engine import Progress
 
-_MODULES = (fit, predict, explain, ask, report, evaluate, compare, datasets, recipes, reproduce)
+_MODULES = (
+    check,
+    fit,
+    predict,
+    explain,
+    ask,
+    report,
+    evaluate,
+    compare,
+    datasets,
+    recipes,
+    reproduce,
+)
 COMMANDS = {module.__name__.split(".")[-1]: module for module in _MODULES}
 OK = 0
 FAILED = 1
@@ -52,6 +65,7 @@ BROKEN_PIPE = 141
 EXAMPLES = """examples:
   discbayes evaluate iris --structure tan
   discbayes compare patients.csv --target diagnosis
+  discbayes check patients.csv --target diagnosis
   discbayes fit patients.csv --target diagnosis -o model.json
   discbayes predict model.json new.csv --proba
   discbayes explain model.json new.csv --row 3

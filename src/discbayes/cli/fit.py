@@ -7,6 +7,7 @@ from argparse import ArgumentParser, Namespace
 from discbayes.cli import options
 from discbayes.cli.batch_input import fit_batches, reads_batches
 from discbayes.cli.outputs import check_output, is_standard, write_bytes
+from discbayes.cli.reading import stored_format
 from discbayes.cli.training import load_training, require_target
 from discbayes.io.model import pack
 
@@ -56,6 +57,7 @@ def run(args: Namespace) -> None:
         model.fit(training.X, training.y, sample_weight=training.weight)
     # how this run was carried out is not a property of the model
     model.set_params(verbose=0, memory=None, cluster=None)
+    model.csv_format_ = stored_format(args)
     write_bytes(pack(model), args.output)
     if not is_standard(args.output):
         args.progress.stage(f"model saved in {args.output}")

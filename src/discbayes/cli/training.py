@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from discbayes._text import listed
-from discbayes.cli.console import UserError
+from discbayes.cli.console import UserError, complain
 from discbayes.cli.input_tables import InputTable, as_text, is_read, name_of, open_source
 from discbayes.data.table import looks_numeric
 from discbayes.kernels._cache import is_kept
@@ -74,7 +74,8 @@ def load_training(args: Namespace) -> Training:
     weight = read_weights(source, args.weights)
     column = as_text(source.table, [target]).column(target)
     labels = TargetLabels(target, np.array(column.to_pylist(), dtype=object))
-    _check_classes(labels)
+    labeled = _labeled_rows(labels, args)
+    _check_classes(labels.take(labeled))
     if not is_kept(count_family):
         args.progress.stage(
             "the first run on a machine compiles code, which takes up to a minute; later ones"
@@ -83,18 +84,28 @@ def load_training(args: Namespace) -> Training:
     not_features = {target, args.weights, *args.drop}
     # the target is categorical anyway
     args.categorical = tuple(name for name in args.categorical if name not in not_features)
-    return Training(source.without(not_features), labels, weight)
+    training = Training(source.without(not_features), labels, weight)
+    return training if labeled.size == len(labels) else training.take(labeled)
+
+
+def _labeled_rows(labels: TargetLabels, args: Namespace) -> np.ndarray:
+    """Return the rows that have a class; say which have none, and refuse them if most are such."""
+    missing = np.array([label is None for label in labels.values], dtype=bool)
+    if not missing.any():
+        return np.arange(len(labels))
+    rows = listed((np.flatnonzero(missing) + 1).tolist(), 5)
+    text = (
+        f"column {labels.name!r} (the target) is empty in {missing.sum()} of {len(labels)} rows"
+        f" (row {rows}; the first row below the header is 1)"
+    )
+    if 2 * missing.sum() >= len(labels):
+        raise UserError(f"{text}: is --target right? Remove those rows to learn from the others")
+    complain("note", f"{text}: they are left out; `discbayes predict` can answer them later")
+    return np.flatnonzero(~missing)
 
 
 def _check_classes(labels: TargetLabels) -> None:
-    """Raise an error for rows without a class, and for a column that does not hold classes."""
-    missing = [number for number, label in enumerate(labels.values, 1) if label is None]
-    if missing:
-        raise UserError(
-            f"column {labels.name!r} (the target) is empty in {len(missing)} of {len(labels)} rows"
-            f" (row {listed(missing, 5)}; the first row below the header is 1): remove those rows"
-            " from the file to learn from, and predict them later"
-        )
+    """Raise an error for a column that does not hold classes."""
     classes = set(labels.values)
     if len(classes) > MANY_CLASSES and (
         2 * len(classes) > len(labels) or any(map(_has_decimals, classes))
