@@ -64,11 +64,13 @@ from discbayes.search import (
 )
 
 if TYPE_CHECKING:
+    from discbayes.checking import check
     from discbayes.datasets import list_datasets, load_dataset
     from discbayes.evaluation.comparison import compare
     from discbayes.io import load, read_bif
 
 _LEAVES = {
+    "check": "checking",
     "compare": "evaluation.comparison",
     "list_datasets": "datasets",
     "load": "io",
@@ -119,6 +121,7 @@ __all__ = [
     "TwoResolutionDiscretizer",
     "WeightedCCBN",
     "__version__",
+    "check",
     "compare",
     "edge_strengths",
     "list_datasets",

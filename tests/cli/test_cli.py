@@ -249,17 +249,19 @@ def write_marks(path, decimal="."):
 def test_marks_of_missing_values_and_the_option_for_them(run, tmp_path, decimal):
     data = write_marks(tmp_path / "marks.csv", decimal)
     how = ["--target", "y", "--delimiter", ";", "--structure", "nb", "--parameters", "map"]
+    models = []
     for command in (["evaluate", data, *how], ["fit", data, *how, "-o", tmp_path / "model.json"]):
         code, _, err = run(*command)
-        assert code == 0
-        # once, not in every fold
-        (line,) = [line for line in err.splitlines() if "warning" in line]
-        assert "numbers except '-', '?', 'n. a.'" in line
-        assert "name them with --na-values '-,?,n. a.'" in line
-        assert "None" not in line
-        assert ("--decimal ," in line) == (decimal == ",")
-    code, _, err = run(*command, "--na-values", "-,?,n. a.", "--decimal", decimal)
-    assert (code, "warning" in err) == (0, False)
+        assert (code, "warning" in err) == (0, False)
+        (line,) = [line for line in err.splitlines() if "read as" in line]
+        for mark in ("-", "?", "n. a."):
+            assert f"{mark!r} missing in" in line
+        assert ("before decimals" in line) == (decimal == ",")
+    models.append(load(tmp_path / "model.json").network_.domain)
+    code, _, err = run(*command, "--na-values=-,?,n. a.", "--decimal", decimal)
+    assert (code, "warning" in err, "missing in" in err) == (0, False, False)
+    models.append(load(tmp_path / "model.json").network_.domain)
+    assert models[0] == models[1]
 
 
 @pytest.mark.parametrize("more", [[], ["--memory", "1GB"]])
@@ -270,12 +272,13 @@ def test_decimal_commas(run, tmp_path, more):
     fit += ["--discretizer", "mdlp"]
     assert (
         "'a' is text that looks like numbers with a comma, '0,5' for example: read it as numbers,"
-        " with --decimal ," in (fails(run, *fit))
+        " with --decimal ," in (fails(run, *fit, "--decimal", "."))
     )
-    assert run(*fit, "--decimal", ",")[0] == 0
-    assert load(path).network_.domain.features[0].cuts == (10.0,)
-    code, answers, _ = run("predict", path, data, "--delimiter", ";", "--decimal", ",", *more)
-    assert (code, answers.split()[1:]) == (0, ["n"] * 10 + ["p"] * 10)
+    for given in ([], ["--decimal", ","]):
+        assert run(*fit, *given)[0] == 0
+        assert load(path).network_.domain.features[0].cuts == (10.0,)
+        code, answers, _ = run("predict", path, data, *more)  # the model knows how to read it
+        assert (code, answers.split()[1:]) == (0, ["n"] * 10 + ["p"] * 10)
 
 
 @pytest.mark.parametrize("ending", [".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet"])
@@ -382,12 +385,17 @@ def test_extra_columns_are_reported_unless_they_are_the_target(run, table, model
 
 def test_missing_columns_are_named(run, model, tmp_path):
     (tmp_path / "few.csv").write_text("size,smoker\n1,true\n")
-    code, out, err = run("predict", model, tmp_path / "few.csv", "--quiet")
-    assert (code, out) == (1, "")
+    code, out, err = run("predict", model, tmp_path / "few.csv", "--proba")
+    assert code == 0
     assert (
-        err == f"discbayes: error: {tmp_path / 'few.csv'} lacks 2 of the model's columns: 'colour',"
-        " 'ward'; " + "unknown values may be left empty, but the column must be there\n"
+        f"{tmp_path / 'few.csv'} lacks 2 of the model's 4 columns, which are unknown in every row:"
+        " 'colour', 'ward'\n" in err
     )
+    expected = load(model).predict_proba({"size": 1, "smoker": True})[0]
+    assert [float(cell) for cell in out.split()[1].split(",")[1:]] == expected.tolist()
+    (tmp_path / "none.csv").write_text("a,b\n1,true\n")
+    line = fails(run, "predict", model, tmp_path / "none.csv", "--quiet")
+    assert "none.csv has none of the model's columns: 'size', 'colour'" in line
 
 
 def test_rows_with_gaps_and_unknown_values(run, model, tmp_path):
@@ -721,12 +729,6 @@ def test_an_unknown_ending(run, table, model, tmp_path):
         (b"a,y\n", "has no rows"),
         (b"a,y\n1,2\n3\n", "cannot read"),
         (b"a,a,y\n1,2,3\n", "several columns with the same name: 'a'"),
-        (b"a,y\n\xff,n\nx,p\n", "not UTF-8 text in 'a'; save the file as UTF-8"),
-        (b"a,y\n1,\xe9\n2,p\n", "not UTF-8 text in 'y'; save the file as UTF-8"),
-        (b"\xe9a,y\n1,n\n2,p\n", "header is not UTF-8 text; save the file as UTF-8"),
-        (b"a;b;y\n1;2;n\n1;3;p\n", "its header holds more ';' than ',': try --delimiter ';'"),
-        (b"a;b;y\n1;2;n\n1,5;3;p\n", "its header holds more ';' than ',': try --delimiter ';'"),
-        (b"a\tb\ty\n1\t2\tn\n1\t3\tp\n", "try --delimiter '\\t'"),
         (b"y\nn\np\n", "no columns left to learn from"),
         (
             b"day,y\n2020-01-01,n\n2020-01-02,p\n",
@@ -757,6 +759,25 @@ def test_files_that_cannot_be_learned_from(run, tmp_path, content, message):
     assert not (tmp_path / "m.json").exists()
 
 
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"a,y\n\xff,n\nx,p\n", "not UTF-8 text"),
+        (b"a,y\n1,\xe9\n2,p\n", "not UTF-8 text"),
+        (b"\xe9a,y\n1,n\n2,p\n", "not UTF-8 text"),
+        (b"a;b;y\n1;2;n\n1;3;p\n", "its header holds more ';' than ',': try --delimiter ';'"),
+        (b"a\tb\ty\n1\t2\tn\n1\t3\tp\n", "try --delimiter '\\t'"),
+    ],
+)
+def test_options_override_what_is_found_in_the_text(run, tmp_path, content, message):
+    path = tmp_path / "odd.csv"
+    path.write_bytes(content)
+    fit = ["fit", path, "--target", "y", "-o", tmp_path / "m.json", "--structure", "nb"]
+    fit += ["--parameters", "map"]
+    assert message in fails(run, *fit, "--encoding", "utf-8", "--delimiter", ",")
+    assert run(*fit)[0] == 0
+
+
 def test_a_table_in_the_place_of_the_model(run, table, model):
     assert f"{table} is a table, not a model that fit has written: MODEL comes before DATA" in (
         fails(run, "predict", table, model)
@@ -769,11 +790,10 @@ def test_damaged_files(run, tmp_path):
         assert "cannot read" in fails(run, "evaluate", tmp_path / name, "--target", "y")
 
 
-def test_a_target_with_gaps_cannot_be_evaluated(run, tmp_path):
+def test_rows_without_a_class_are_left_out(run, tmp_path):
     (tmp_path / "d.csv").write_text("a,y\n1,n\n2,\n3,p\n")
-    assert "is empty in 1 of 3 rows (row 2; " in fails(
-        run, "evaluate", tmp_path / "d.csv", "--target", "y", "--cv", 2
-    )
+    _, _, err = run("evaluate", tmp_path / "d.csv", "--target", "y", "--cv", 2)
+    assert "is empty in 1 of 3 rows (row 2; the first row below the header is 1): they are" in err
     (tmp_path / "d.csv").write_text("a,y\n1,n\n2,p\n3,p\n")
     assert "--cv 3 can" in fails(run, "evaluate", tmp_path / "d.csv", "--target", "y")
 
@@ -805,11 +825,12 @@ def test_missing_columns_show_the_nearest_first(run, table, tmp_path):
 
 def test_another_delimiter_is_suggested_for_every_error_of_columns(run, model, tmp_path):
     (tmp_path / "d.csv.gz").write_bytes(gzip.compress(b"size;colour;ward;smoker\n1;red;00;true\n"))
-    assert fails(run, "predict", model, tmp_path / "d.csv.gz").endswith("try --delimiter ';'")
+    predict = ["predict", model, tmp_path / "d.csv.gz"]
+    assert fails(run, *predict, "--delimiter", ",").endswith("try --delimiter ';'")
+    assert run(*predict)[0] == 0
     (tmp_path / "d.tsv").write_bytes(b"a,b,y\n1,2,n\n")
-    assert fails(run, "evaluate", tmp_path / "d.tsv", "--target", "y").endswith(
-        "try --delimiter ','"
-    )
+    evaluate = ["evaluate", tmp_path / "d.tsv", "--target", "y", "--delimiter", "\t"]
+    assert fails(run, *evaluate).endswith("try --delimiter ','")
     pa.parquet.write_table(pa.table({"a;b": [1]}), tmp_path / "d.parquet")
     assert "--delimiter" not in fails(run, "evaluate", tmp_path / "d.parquet", "--target", "y")
 

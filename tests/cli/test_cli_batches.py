@@ -251,14 +251,17 @@ def test_false_input(run, model, tmp_path):
         run, "fit", data, "--target", "outcome", "--parameters", "map", "--weights", "colour", *more
     )
     assert "try --delimiter ';'" in fails(
-        run, "fit", semicolons(tmp_path), "--target", "outcome", *more
+        run, "fit", semicolons(tmp_path), "--target", "outcome", "--delimiter", ",", *more
     )
     assert "--memory is for files" in fails(run, "fit", "iris", *more)
     assert "--memory is for files" in fails(run, "predict", model, "iris", "--memory", "1GB")
     lacking = write(make_table(300).drop_columns("size"), tmp_path / "few.csv")
-    assert "lacks 1 of the model's columns: 'size'" in fails(
-        run, "predict", model, lacking, "--memory", "1GB"
+    code, answers, err = run("predict", model, lacking, "--memory", "1GB", "--proba")
+    assert code == 0
+    assert (
+        err.count("lacks 1 of the model's 4 columns, which are unknown in every row: 'size'") == 1
     )
+    assert answers == run("predict", model, lacking, "--proba")[1]
     code, _, error = run(
         "fit", data, "--target", "outcome", "--memory", "much", "-o", tmp_path / "m.json"
     )

@@ -24,7 +24,7 @@ from discbayes.data import EqualFrequencyDiscretizer, FrameEncoder, TwoResolutio
 from discbayes.data.row_blocks import ROWS_OF_BLOCK
 from discbayes.datasets import load_dataset
 from discbayes.streams import batches_of, is_source
-from discbayes.streams.file_sources import CsvFormat
+from discbayes.streams.csv_format import CsvFormat
 from encoding import encode_source
 
 

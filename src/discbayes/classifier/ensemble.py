@@ -31,6 +31,8 @@ from discbayes.calibration import (
 from discbayes.classifier.calibrating import assign_calibration_folds, calibration_weights
 from discbayes.classifier.estimator import BayesNetClassifier
 from discbayes.classifier.fitting import (
+    COLUMN_ATTRIBUTES,
+    STRICT,
     CalibrationPlan,
     FitPlan,
     FittedModel,
@@ -65,6 +67,7 @@ SETTINGS_OF_MEMBERS = (
     "categorical",
     "missing",
     "unknown",
+    "columns",
     "class_weight",
     "class_prior",
     "max_cells",
@@ -94,6 +97,9 @@ class BayesNetEnsemble(PosteriorClassifier):
         "available" and "value".
     unknown : {"marginalize", "error"}, default="marginalize"
         Values at prediction time that were not seen at fit: treated as missing, or an error.
+    columns : {"strict", "by-name"}, default="strict"
+        Frames and files at prediction time have the columns of the fit, or are matched by the names
+        of their columns, where what is not there is unknown, as in ``BayesNetClassifier``.
     class_weight : "balanced", dict or None, default=None
         Weights of the classes.
     class_prior : sequence of float, optional
@@ -162,6 +168,7 @@ class BayesNetEnsemble(PosteriorClassifier):
         categorical: str | Sequence[Any] = "auto",
         missing: str = AUTO,
         unknown: str = "marginalize",
+        columns: str = STRICT,
         class_weight: str | Mapping[Any, float] | None = None,
         class_prior: Sequence[float] | None = None,
         max_cells: int = inference.MAX_CELLS,
@@ -177,6 +184,7 @@ class BayesNetEnsemble(PosteriorClassifier):
         self.categorical = categorical
         self.missing = missing
         self.unknown = unknown
+        self.columns = columns
         self.class_weight = class_weight
         self.class_prior = class_prior
         self.max_cells = max_cells
@@ -234,8 +242,7 @@ class BayesNetEnsemble(PosteriorClassifier):
             "n_samples_seen_": n_rows,
             "_encoder": members[0]._encoder,
         }
-        columns = ("n_features_in_", "feature_names_in_")
-        kept = {name: value for name, value in vars(self).items() if name not in columns}
+        kept = {name: value for name, value in vars(self).items() if name not in COLUMN_ATTRIBUTES}
         # in one step, so that an interrupt finds the ensemble as it was or as it will be
         self.__dict__ = {**kept, **rows.columns, **fitted}
         progress.stage(f"done: {len(members)} networks")

@@ -20,6 +20,7 @@ from discbayes.calibration import AUTO, CalibratedPosterior, Calibration, log_pr
 from discbayes.classifier.calibrating import assign_calibration_folds, learn_calibration
 from discbayes.classifier.choosing import choose_network
 from discbayes.classifier.fitting import (
+    STRICT,
     FitPlan,
     FittedModel,
     adopt,
@@ -117,6 +118,11 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
         they help. Rows must be in memory.
     unknown : {"marginalize", "error"}, default="marginalize"
         Values at prediction time that were not seen at fit: treated as missing, or an error.
+    columns : {"strict", "by-name"}, default="strict"
+        Frames and files at prediction time. "strict": frames have the columns of the fit, in their
+        order, as scikit-learn wants it, and files have all of them. "by-name": columns are matched
+        by their names, those that are not there are unknown and marginalized, and others are
+        ignored.
     class_weight : "balanced", dict or None, default=None
         Weights of the classes; the cut points do not depend on them.
     class_prior : sequence of float, optional
@@ -225,6 +231,7 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
         missing: str = AUTO,
         unlabeled: str = "error",
         unknown: str = "marginalize",
+        columns: str = STRICT,
         class_weight: str | Mapping[Any, float] | None = None,
         class_prior: Sequence[float] | None = None,
         calibrate: str | None = AUTO,
@@ -245,6 +252,7 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
         self.missing = missing
         self.unlabeled = unlabeled
         self.unknown = unknown
+        self.columns = columns
         self.class_weight = class_weight
         self.class_prior = class_prior
         self.calibrate = calibrate

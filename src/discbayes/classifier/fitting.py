@@ -47,7 +47,11 @@ UNLABELED = ("error", "drop", "use")
 MAX_PARENTS = 3  # of a structure that is chosen
 MIN_STATES = 8  # of a numeric column, as its children see it
 _AUTO_CALIBRATIONS = {AUTO: "pool", HYBRID: "temperature"}
-COLUMN_ATTRIBUTES = ("n_features_in_", "feature_names_in_")
+# what a fit to other rows replaces or forgets
+COLUMN_ATTRIBUTES = ("n_features_in_", "feature_names_in_", "csv_format_")
+STRICT = "strict"  # how the columns of rows to predict are matched
+BY_NAME = "by-name"
+COLUMNS = (STRICT, BY_NAME)
 
 
 # ---- the plan of a fit
@@ -109,6 +113,7 @@ class FitPlan:
         more = ", None or a transformer"
         _refuse_unknown_name("discretizer", classifier.discretizer, DISCRETIZERS, more)
         _refuse_unknown_name("missing", classifier.missing, MISSING)
+        check_columns(classifier.columns)
         structure, parameters = resolve_learners(classifier)
         _check_unlabeled(classifier, parameters)
         calibration = resolve_calibration(classifier)
@@ -242,6 +247,12 @@ def _check_unlabeled(classifier: Any, parameters: Any) -> None:
             " only. Take 'map', 'ml' or 'hierarchy' (generative), 'hybrid', 'cl', 'mm' or"
             " 'ml-bn-svm', whose tables are normalized, or unlabeled='drop'"
         )
+
+
+def check_columns(columns: Any) -> None:
+    """Refuse a setting ``columns`` that is not known."""
+    if columns not in COLUMNS:
+        raise ValueError(f"columns={columns!r} is not known; it is one of {STRICT!r}, {BY_NAME!r}")
 
 
 def _is_graph(structure: Any) -> bool:

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from discbayes._lazy_imports import leaf
 from discbayes.calibration import log_odds
+from discbayes.classifier.fitting import BY_NAME, check_columns
 from discbayes.costs import cheapest, cost_matrix
 from discbayes.data import Domain, FrameEncoder
 from discbayes.data.table import Table
@@ -20,6 +21,7 @@ from discbayes.data.table_reader import arrow_table
 from discbayes.data.targets import label_array
 from discbayes.engine import is_client
 from discbayes.streams import BatchRows, LabeledRows, batches_of, bytes_of, is_source
+from discbayes.streams.csv_format import CsvFormat
 
 _MAX_LISTED = 20  # column names in a message
 
@@ -38,6 +40,8 @@ class PosteriorClassifier(ClassifierMixin, BaseEstimator):
     memory: int | str | None
     cluster: Any
     unknown: str
+    columns: str
+    csv_format_: CsvFormat | None = None  # of the training file; the command line sets it
     _encoder: FrameEncoder
 
     @property
@@ -269,7 +273,8 @@ class PosteriorClassifier(ClassifierMixin, BaseEstimator):
             known = ", ".join(map(repr, self.batch_methods))
             raise ValueError(f"method={method!r} is none of {known}")
         predict = getattr(self, method)
-        batches = batches_of(X, self.domain_, memory=bytes_of(self.memory))
+        some = self._matches_names()
+        batches = batches_of(X, self.domain_, memory=bytes_of(self.memory), some_columns=some)
         return (predict(table, **options) for table, _ in batches)
 
     def _predict_source(self, X: Any, method: str, **options: Any) -> np.ndarray:
@@ -304,7 +309,9 @@ class PosteriorClassifier(ClassifierMixin, BaseEstimator):
             # read as in fit: numpy truncates members of enumerations in lists
             return float(super().score(X, label_array(y, None), sample_weight))
         check_is_fitted(self)
-        rows = LabeledRows(X, y, sample_weight, bytes_of(self.memory), self.domain_)
+        rows = LabeledRows(
+            X, y, sample_weight, bytes_of(self.memory), self.domain_, self._matches_names()
+        )
         correct, total = rows.read(self._correct_weight, "available")
         return correct / total
 
@@ -328,6 +335,8 @@ class PosteriorClassifier(ClassifierMixin, BaseEstimator):
     def _read_known(self, X: Any) -> Table:
         """Read a table, and refuse columns that are not those of the fit."""
         table = self._encoder.read(X)
+        if self._matches_names() and table.named and table.unnamed is None:
+            return self._by_name(table)
         # read from a file, by the names of the columns, or from rows that name them
         if isinstance(X, Table) or table.unnamed is not None:
             return table
@@ -337,6 +346,21 @@ class PosteriorClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(f"{str(error).rstrip()}\n{self._way_out(table)}".rstrip()) from None
         return table
 
+    def _matches_names(self) -> bool:
+        """Return whether columns are matched by name; refuse a setting that is not known."""
+        check_columns(self.columns)
+        return self.columns == BY_NAME
+
+    def _by_name(self, table: Table) -> Table:
+        """Return the columns of the fit; those that are not there are unknown."""
+        names = self.domain_.names
+        if table.names == names:
+            return table
+        if not set(names) & set(table.names):
+            near = ", ".join(map(repr, names[:_MAX_LISTED]))
+            raise ValueError(f"X has none of the columns of the fit: {near}")
+        return table.by_name(names)
+
     def _way_out(self, table: Table) -> str:
         """Return what to do about columns that are not those of the fit."""
         if not (table.named and hasattr(self, "feature_names_in_")):
@@ -345,7 +369,7 @@ class PosteriorClassifier(ClassifierMixin, BaseEstimator):
         listed = ", ".join(names[:_MAX_LISTED]) + (", …" if len(names) > _MAX_LISTED else "")
         return (
             f"The columns of the fit are {listed}: select them with X[list(clf.feature_names_in_)],"
-            " and add what you do not have as a column of None\n"
+            ' or set columns="by-name", which takes what is not there for unknown\n'
         )
 
     def __sklearn_tags__(self) -> Any:

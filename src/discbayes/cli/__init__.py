@@ -1,4 +1,4 @@
-"""The command line: ``discbayes fit | predict | explain | ask | report | evaluate | compare | …``.
+"""The command line: ``discbayes check | fit | predict | explain | ask | report | evaluate | …``.
 
 Results go to the standard output, progress and messages to the error stream. The exit code is 0 for
 success, 1 for an error, which is explained in one line, 2 for wrong usage, 130 after an interrupt,
@@ -28,6 +28,7 @@ from discbayes._text import did_you_mean
 from discbayes._version import __version__
 from discbayes.cli import (
     ask,
+    check,
     compare,
     datasets,
     evaluate,
@@ -52,6 +53,7 @@ from discbayes.cli.console_encoding import safe_streams
 from discbayes.engine import Progress
 
 _MODULES = (
+    check,
     fit,
     predict,
     explain,
@@ -74,6 +76,7 @@ N_FIRST = 3  # examples at the top of a help text
 EXAMPLES = """examples:
   discbayes evaluate iris --structure tan
   discbayes compare patients.csv --target diagnosis
+  discbayes check patients.csv --target diagnosis
   discbayes fit patients.csv --target diagnosis -o model.json
   discbayes predict model.json new.csv --proba
   discbayes explain model.json new.csv --row 3

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from discbayes.classifier.predicting import PosteriorClassifier
-from discbayes.cli.console import STANDARD, UserError
+from discbayes.cli.console import STANDARD, UserError, complain
 from discbayes.cli.input_tables import InputTable, as_text, delimiter_hint
-from discbayes.cli.models import features_of, text_columns
+from discbayes.cli.models import features_of, known_dropped, text_columns
 from discbayes.cli.options import MAX_WHOLE_FILE, csv_format
+from discbayes.cli.reading import find_format
 from discbayes.engine import Progress
 from discbayes.streams import Throughput, bytes_of, csv_types
 from discbayes.streams.batches import Batch, Limits
@@ -93,11 +94,14 @@ def fit_batches(args: Namespace, model: Any) -> None:
     """Fit a model on files that are read in two passes."""
     text = {args.target, *args.categorical}
     dropped = {*args.drop} - {args.target, args.weights}
+    target = args.target
+    notes = ["rows without a class are left out; `discbayes predict` can answer them later"]
 
     def selected(table: Any) -> Any:
         kept = [name for name in table.column_names if name not in dropped]
-        return as_text(table.select(kept), text)
+        return _labeled(as_text(table.select(kept), text), target, notes)
 
+    find_format(args, args.data, text)
     _check_columns(args)
     not_features = {args.target, args.weights, *dropped}
     categorical = [name for name in args.categorical if name not in not_features]
@@ -105,6 +109,16 @@ def fit_batches(args: Namespace, model: Any) -> None:
     model.set_params(memory=args.memory, cluster=cluster, categorical=categorical or "auto")
     source = TransformedFiles(args, dict.fromkeys(text, "string"), selected)
     model.fit(source, args.target, args.weights)
+
+
+def _labeled(table: Any, target: str, notes: list[str]) -> Any:
+    """Return the rows that have a class; say once that others are left out."""
+    labels = table.column(target)
+    if not labels.null_count:
+        return table
+    if notes:
+        complain("note", notes.pop())
+    return table.filter(labels.is_valid())
 
 
 def _check_columns(args: Namespace) -> None:
@@ -141,12 +155,15 @@ def predict_batches(model: PosteriorClassifier, args: Namespace) -> Iterator[np.
     """Yield the probabilities of the classes, batch by batch in the order of the rows."""
     domain = model.domain_
     text = text_columns(domain)
+    find_format(args, args.data, text)
     hint = delimiter_hint(args.data, csv_format(args))
     notes = [args.progress]  # the columns are reported once, with the first batch
 
     def features(table: Any) -> Any:
         source = InputTable(args.data, as_text(table, text), hint=hint)
-        return features_of(domain, source, (), notes.pop() if notes else Progress())
+        return features_of(
+            domain, source, known_dropped(args), notes.pop() if notes else Progress()
+        )
 
     model.set_params(memory=args.memory)
     throughput = Throughput("predicting", args.progress)

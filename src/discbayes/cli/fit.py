@@ -12,6 +12,7 @@ from discbayes.cli import options
 from discbayes.cli.batch_input import fit_batches, reads_batches
 from discbayes.cli.console import UserError
 from discbayes.cli.outputs import check_output, is_standard, write_bytes
+from discbayes.cli.reading import stored_format
 from discbayes.cli.splits import add_splitting, hold_out, test_size
 from discbayes.cli.training import Training, load_training, require_target
 from discbayes.evaluation.quality import TEST, Quality, codes_of_labels
@@ -69,9 +70,9 @@ def configure(parser: ArgumentParser) -> None:
     add(
         "--unlabeled",
         "rows without a class: drop leaves them out, use learns parameters from them as well, as"
-        " far as held-out labeled rows speak for it (default: error)",
+        " far as held-out labeled rows speak for it, error refuses them (default: a few are left"
+        " out)",
         choices=list(UNLABELED),
-        default="error",
     )
     options.add_effort(parser)
     options.add_memory(parser)
@@ -89,7 +90,7 @@ def finish(parser: ArgumentParser, args: Namespace) -> None:
     in_batches = options.given(args, ("memory", "workers", "cluster"))
     if args.test_size is not None and in_batches:
         parser.error(f"{options.flag_of(next(iter(in_batches)))}: {_IN_MEMORY}")
-    if args.ensemble is not None and args.unlabeled != "error":
+    if args.ensemble is not None and args.unlabeled in ("drop", "use"):
         parser.error("--ensemble learns from labeled rows only: leave out --unlabeled")
 
 
@@ -113,6 +114,7 @@ def run(args: Namespace) -> None:
         model.fit(training.X, training.y, sample_weight=training.weight)
     # how this run was carried out is not a property of the model
     model.set_params(verbose=0, memory=None, cluster=None)
+    model.csv_format_ = stored_format(args)
     write_bytes(pack(model), args.output)
     if not is_standard(args.output):
         args.progress.stage(f"model saved in {args.output}")
@@ -145,4 +147,6 @@ def _write_report(model: Any, test: Training | None, args: Namespace) -> None:
 def _new_model(args: Namespace, verbose: int) -> Any:
     """Return the classifier of the options, not fitted."""
     model = options.classifier(args, verbose)
-    return model if args.unlabeled == "error" else model.set_params(unlabeled=args.unlabeled)
+    if args.unlabeled not in ("drop", "use"):
+        return model
+    return model.set_params(unlabeled=args.unlabeled)

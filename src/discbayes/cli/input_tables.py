@@ -26,14 +26,14 @@ from discbayes._lazy_imports import need
 from discbayes._text import did_you_mean, listed, nearest_first
 from discbayes.cli.console import STANDARD, STANDARD_INPUT, UserError
 from discbayes.cli.console_encoding import read_standard_input
-from discbayes.cli.options import csv_format
+from discbayes.cli.reading import find_format
 from discbayes.datasets import Dataset, list_datasets, load_dataset
 from discbayes.datasets.loading import OPENML
+from discbayes.streams.csv_format import CsvFormat
 from discbayes.streams.file_sources import (
     CSV,
     FALSE,
     TRUE,
-    CsvFormat,
     delimiter_of,
     format_of,
     has_known_ending,
@@ -115,7 +115,7 @@ def open_source(args: Namespace, text: Collection[str]) -> InputTable:
     data = args.data
     if is_read(data):
         args.progress.stage(f"reading {name_of(data)}")
-        return _read_table(data, csv_format(args), text)
+        return _read_table(args, text)
     if _looks_like_file(data):
         raise UserError(f"{data}: no such file{_nearest_file(data)}")
     found = named_dataset(data)
@@ -136,14 +136,20 @@ def name_of(data: str) -> str:
     return STANDARD_INPUT if data == STANDARD else data
 
 
-def _read_table(path: str, csv: CsvFormat, text: Collection[str]) -> InputTable:
+def _read_table(args: Namespace, text: Collection[str]) -> InputTable:
     """Read a file, or CSV from the standard input."""
+    path = args.data
     if Path(path).is_dir():
         raise UserError(f"{path} is a folder, not a file")
     source: str | bytes = read_standard_input() if path == STANDARD else path
-    name, hint = name_of(path), delimiter_hint(source, csv)
     if isinstance(source, str):
         format_of(source)  # an error names the endings that are known
+    try:
+        csv = find_format(args, source, text)
+    except (OSError, ValueError) as error:
+        reason = str(error).removeprefix(f"cannot read {name_of(path)}: ")
+        raise UserError(f"cannot read {name_of(path)}: {reason}") from error
+    name, hint = name_of(path), delimiter_hint(source, csv)
     try:
         table = read_whole(source, replace(csv, types=dict.fromkeys(text, "string")))
         repeated = [column for column, n in Counter(table.column_names).items() if n > 1]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from discbayes._lazy_imports import need
 from discbayes._text import listed
 from discbayes.classifier import BayesNetClassifier, BayesNetEnsemble
 from discbayes.classifier.predicting import PosteriorClassifier
@@ -32,6 +34,8 @@ from discbayes.io.model import load_bytes
 def load_model(args: Namespace) -> Any:
     """Read MODEL, and give it the options of the command line that concern prediction."""
     model = _load(args.model)
+    args.stored_format = model.csv_format_
+    model.set_params(columns="by-name")
     return model.set_params(**given(args, ("unknown", *LIMITS, "n_jobs")))
 
 
@@ -69,8 +73,13 @@ def read_rows(
     domain = model.domain_
     text = text_columns(domain) if target is None else {target, *text_columns(domain)}
     source = open_source(args, text)
-    ignored = [name for name in (target, weights) if name is not None]
+    ignored = [name for name in (target, weights) if name is not None] + known_dropped(args)
     return source, features_of(domain, source, ignored, args.progress)
+
+
+def known_dropped(args: Namespace) -> list[str]:
+    """Return the columns that were left out at fit, of which nothing needs to be said."""
+    return [] if args.stored_format is None else list(args.stored_format.dropped)
 
 
 def text_columns(domain: Domain) -> set[str]:
@@ -100,23 +109,28 @@ def features_of(
     """
     columns, wanted = source.table.column_names, domain.names
     lacking = [name for name in wanted if name not in set(columns)]
-    if lacking:
-        way_out = "; unknown values may be left empty, but the column must be there"
+    if len(lacking) == len(wanted):
         raise UserError(
-            f"{source.name} lacks {len(lacking)} of the model's columns:"
-            f" {listed(lacking)}{source.hint or way_out}"
+            f"{source.name} has none of the model's columns: {listed(lacking)}{source.hint}"
+        )
+    if lacking:
+        progress.stage(
+            f"{source.name} lacks {len(lacking)} of the model's {len(wanted)} columns, which are"
+            f" unknown in every row: {listed(lacking)}"
         )
     known = {*wanted, *ignored, domain.target.name}
     surplus = [name for name in columns if name not in known]
     if surplus:
         progress.stage(f"ignoring columns that the model does not know: {listed(surplus)}")
-    if [name for name in columns if name in set(wanted)] != wanted:
+    in_order = [name for name in columns if name in set(wanted)]
+    if in_order != [name for name in wanted if name in set(columns)]:
         progress.stage("the columns are in another order than in the model: matched by name")
-    table, text = source.table.select(wanted), text_columns(domain)
-    for place, variable in enumerate(domain.features):
-        if variable.name in text:
-            column = matched(table.column(place), variable.values)
-            table = table.set_column(place, variable.name, column)
+    present = [name for name in wanted if name in set(columns)]
+    table, text = source.table.select(present), text_columns(domain)
+    for place, name in enumerate(present):
+        if name in text:
+            known_labels = domain.features[domain.position(name)].values
+            table = table.set_column(place, name, matched(table.column(place), known_labels))
     return table
 
 
@@ -143,6 +157,20 @@ def classes_of(model: PosteriorClassifier, source: InputTable, target: str) -> n
             " name the column with the classes by --target"
         )
     return model.classes_[[codes[label] for label in found]]
+
+
+def labeled_rows(
+    model: PosteriorClassifier, source: InputTable, X: Any, target: str
+) -> tuple[Any, np.ndarray]:
+    """Return the rows that have a class, with their classes; say how many have none."""
+    source.require([target], "the target")
+    known = source.table.column(target).is_valid()
+    n_missing = len(known) - (known.to_numpy().sum() if len(known) else 0)
+    if n_missing:
+        complain("note", f"{n_missing} of {len(known)} rows have no class: they are left out")
+        X = X.filter(known)
+        source = replace(source, table=source.table.filter(known))
+    return X, classes_of(model, source, target)
 
 
 # ---- single rows
@@ -189,13 +217,23 @@ def warn_unseen(
     return found
 
 
+def _all_columns(rows: Any, names: list[str]) -> Any:
+    """Return a table with all columns of the model; those that it lacks are missing."""
+    for name in names:
+        if name not in rows.column_names:
+            rows = rows.append_column(name, need("pyarrow").nulls(rows.num_rows))
+    return rows.select(names)
+
+
 def _unseen_values(model: Any, rows: Any) -> list[tuple[int, str, Any]]:
     """List values that are not in the domain of their column; any number is in some interval."""
     network = model.members_[0].network_ if isinstance(model, BayesNetEnsemble) else model.network_
-    found, codes = [], network.encode(rows)
+    found = list[tuple[int, str, Any]]()
+    there = set(rows.column_names)
+    codes = network.encode(_all_columns(rows, model.domain_.names))
     for place, variable in enumerate(model.domain_.features):
-        if variable.cuts is None:
-            column = rows.column(place)
+        if variable.cuts is None and variable.name in there:
+            column = rows.column(variable.name)
             odd = (codes[place] >= variable.card) & column.is_valid().to_numpy()
             cells = ((int(row), column[int(row)].as_py()) for row in np.flatnonzero(odd))
             found += [(row, variable.name, value) for row, value in cells if not is_missing(value)]

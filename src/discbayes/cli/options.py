@@ -6,6 +6,7 @@ not given, so that ``evaluate --model`` can refuse them instead of ignoring them
 
 from __future__ import annotations
 
+import codecs
 import csv
 import sys
 from argparse import SUPPRESS, Action, ArgumentParser, ArgumentTypeError, Namespace
@@ -25,7 +26,7 @@ from discbayes.parameters import HYBRID, PARAMETERS
 from discbayes.recipes import parse, recipe
 from discbayes.search import STRUCTURES
 from discbayes.streams import bytes_of
-from discbayes.streams.file_sources import MISSING_VALUES, CsvFormat
+from discbayes.streams.csv_format import MISSING_VALUES, CsvFormat
 
 _OTHERWISE = "- (CSV from stdin), the name of a data set, or openml:NAME"
 DATA = f"a CSV, Parquet or Arrow file, {_OTHERWISE}"
@@ -91,6 +92,20 @@ def character(text: str) -> str:
     if len(value) != 1:
         raise ArgumentTypeError(f"{text!r} is not one character")
     return value
+
+
+def encoding(text: str) -> str:
+    """Parse the name of an encoding, as Python knows it.
+
+    >>> encoding("Windows-1252")
+    'cp1252'
+    """
+    try:
+        return codecs.lookup(text).name
+    except LookupError:
+        raise ArgumentTypeError(
+            f"{text!r} is not an encoding; cp1252, latin-1, utf-8 and utf-16 are some"
+        ) from None
 
 
 def beyond_max_cells(text: str) -> str | int:
@@ -228,10 +243,13 @@ def add_reading(parser: ArgumentParser) -> None:
     group = parser.add_argument_group("reading CSV")
     further = 'further texts that mean a missing value, such as "?,unknown"'
     add(group, "--na-values LIST", further, names, default=())
-    between = "character between cells (default: tab for .tsv, else a comma)"
+    text = "encoding of the text, such as cp1252 (default: found in the bytes)"
+    add(group, "--encoding NAME", text, encoding)
+    between = "character between cells (default: the one with which rows are alike)"
     add(group, "--delimiter CHAR", between, character)
-    decimal = "decimal separator, such as ',' (default: '.')"
-    add(group, "--decimal CHAR", decimal, character, default=".")
+    decimal = "decimal separator, such as ',' (default: found in the numbers)"
+    add(group, "--decimal CHAR", decimal, character)
+    add(group, "--skip-ragged", "leave out rows with too many or too few cells")
 
 
 def add_target(parser: ArgumentParser, weights: bool = True) -> None:
@@ -457,8 +475,17 @@ def _check_recipe(parser: ArgumentParser, args: Namespace, chosen: list[str]) ->
 
 
 def csv_format(args: Namespace) -> CsvFormat:
-    """Return how CSV files are read."""
-    return CsvFormat(args.delimiter, (*MISSING_VALUES, *args.na_values), decimal=args.decimal)
+    """Return how CSV files are read: as was found out, or as the options describe it."""
+    found: CsvFormat | None = getattr(args, "csv", None)
+    if found is not None:
+        return found
+    return CsvFormat(
+        args.delimiter,
+        (*MISSING_VALUES, *args.na_values),
+        decimal=args.decimal or ".",
+        encoding=args.encoding,
+        skips_ragged=args.skip_ragged,
+    )
 
 
 def classifier(args: Namespace, verbose: int = 0) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 from discbayes._memory import in_bytes
 from discbayes.classifier.predicting import PosteriorClassifier
 from discbayes.cli import options
-from discbayes.cli.models import classes_of, load_model, read_rows
+from discbayes.cli.models import labeled_rows, load_model, read_rows
 from discbayes.cli.outputs import check_output, is_standard, write_bytes
 
 SUMMARY = "write an HTML report of the model, with its quality on a table"
@@ -64,4 +64,4 @@ def run(args: Namespace) -> None:
 def _test_rows(model: PosteriorClassifier, args: Namespace) -> tuple[Any, Any]:
     target = args.target or model.domain_.target.name
     source, X = read_rows(model, args, target)
-    return X, classes_of(model, source, target)
+    return labeled_rows(model, source, X, target)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from discbayes._text import listed
-from discbayes.cli.console import UserError
+from discbayes.cli.console import UserError, complain
 from discbayes.cli.input_tables import InputTable, as_text, is_read, name_of, open_source
 from discbayes.cli.splits import read_groups, read_times
 from discbayes.data.table import looks_numeric
@@ -42,7 +42,7 @@ class TargetLabels:
 class Training:
     """Rows with their classes: features as an arrow table, labels, and weights if there are any.
 
-    Groups and times, if there are any, are for splitting the rows, and not kept by `take`.
+    Groups and times, if there are any, are for splitting the rows.
     """
 
     X: Any
@@ -53,8 +53,9 @@ class Training:
 
     def take(self, rows: np.ndarray) -> Training:
         """Return some of the rows."""
-        weight = None if self.weight is None else self.weight[rows]
-        return Training(self.X.take(rows), self.y.take(rows), weight)
+        of_rows = [self.weight, self.groups, self.times]
+        parts = [None if values is None else values[rows] for values in of_rows]
+        return Training(self.X.take(rows), self.y.take(rows), *parts)
 
     def require_rows(self, n_folds: int) -> None:
         """Raise an error if there are fewer rows than folds."""
@@ -80,7 +81,8 @@ def load_training(args: Namespace) -> Training:
     weight = read_weights(source, args.weights)
     column = as_text(source.table, [target]).column(target)
     labels = TargetLabels(target, np.array(column.to_pylist(), dtype=object))
-    _check_classes(labels, getattr(args, "unlabeled", None))
+    kept = _rows_to_learn_from(labels, args)
+    _check_classes(labels)
     if not is_kept(count_family):
         args.progress.stage(
             "the first run on a machine compiles code, which takes up to a minute; later ones"
@@ -91,22 +93,38 @@ def load_training(args: Namespace) -> Training:
     # the target is categorical anyway
     args.categorical = tuple(name for name in args.categorical if name not in not_features)
     splitting = read_groups(source, groups), read_times(source, times)
-    return Training(source.without(not_features), labels, weight, *splitting)
+    training = Training(source.without(not_features), labels, weight, *splitting)
+    return training if kept.size == len(labels) else training.take(kept)
 
 
-def _check_classes(labels: TargetLabels, unlabeled: str | None) -> None:
-    """Raise an error for rows without a class, and for a column that does not hold classes.
+def _rows_to_learn_from(labels: TargetLabels, args: Namespace) -> np.ndarray:
+    """Return the rows that have a class, and others if --unlabeled says what becomes of them.
 
-    ``unlabeled`` is what a command does with rows without a class; None if it refuses them.
+    Those that are left out are named. They are refused if most rows are such, or if that is asked
+    for.
     """
-    missing = [number for number, label in enumerate(labels.values, 1) if label is None]
-    if missing and unlabeled in (None, "error"):
-        way_out = "" if unlabeled is None else ", or use --unlabeled drop or --unlabeled use"
-        raise UserError(
-            f"column {labels.name!r} (the target) is empty in {len(missing)} of {len(labels)} rows"
-            f" (row {listed(missing, 5)}; the first row below the header is 1): remove those rows"
-            f" from the file to learn from, and predict them later{way_out}"
+    missing = np.array([label is None for label in labels.values], dtype=bool)
+    given = getattr(args, "unlabeled", None)
+    if not missing.any() or given in ("drop", "use"):
+        return np.arange(len(labels))
+    rows = listed((np.flatnonzero(missing) + 1).tolist(), 5)
+    text = (
+        f"column {labels.name!r} (the target) is empty in {missing.sum()} of {len(labels)} rows"
+        f" (row {rows}; the first row below the header is 1)"
+    )
+    if given == "error" or 2 * missing.sum() >= len(labels):
+        way_out = (
+            ", or use --unlabeled drop or --unlabeled use" if hasattr(args, "unlabeled") else ""
         )
+        raise UserError(
+            f"{text}: is --target right? Remove those rows to learn from the others{way_out}"
+        )
+    complain("note", f"{text}: they are left out; `discbayes predict` can answer them later")
+    return np.flatnonzero(~missing)
+
+
+def _check_classes(labels: TargetLabels) -> None:
+    """Raise an error for a column that does not hold classes."""
     classes = set(labels.values) - {None}
     if len(classes) > MANY_CLASSES and (
         2 * len(classes) > len(labels) or any(map(_has_decimals, classes))

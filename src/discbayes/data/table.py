@@ -150,6 +150,33 @@ class Table:
             self, parts=[part.with_missing(mask[:, part.positions]) for part in self.parts]
         )
 
+    def by_name(self, names: list[str]) -> Table:
+        """Return the columns of these names, in this order; what is not there is unknown.
+
+        Parameters
+        ----------
+        names : list of str
+            The names of the columns.
+        """
+        places = {name: place for place, name in enumerate(names)}
+        parts: list[Part] = []
+        unnamed = np.ones((len(names), self.n_rows), dtype=bool)
+        for part in self.parts:
+            found = [places.get(self.names[at]) for at in part.positions.tolist()]
+            kept = [j for j, place in enumerate(found) if place is not None]
+            to = np.array([found[j] for j in kept], dtype=np.int64)
+            if not kept:
+                continue
+            if isinstance(part, CategoricalColumn):
+                parts.append(replace(part, position=int(to[0])))
+            else:
+                parts.append(replace(part, data=part.data[:, kept], positions=to))
+            at = part.positions[kept]
+            unnamed[to] = False if self.unnamed is None else self.unnamed[at]
+        lacking = [place for name, place in places.items() if name not in set(self.names)]
+        parts += [NumericColumns(np.full((self.n_rows, 1), np.nan), np.array([p])) for p in lacking]
+        return Table(names, self.n_rows, parts, named=True, unnamed=unnamed)
+
     def find(self, position: int) -> tuple[Part, int]:
         """Return the part that holds a column, and the column's place in it."""
         for part in self.parts:

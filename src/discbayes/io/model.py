@@ -31,6 +31,7 @@ from discbayes.calibration import (
 )
 from discbayes.classifier import BayesNetClassifier, BayesNetEnsemble, FittedModel, adopt
 from discbayes.classifier.ensemble import MAX_MEMBERS
+from discbayes.classifier.fitting import COLUMNS, STRICT
 from discbayes.data import Domain, FrameEncoder
 from discbayes.inference import ESTIMATE, MAX_CELLS, RAISE, beyond_of_draws, cells_of_factor
 from discbayes.io.document import MAX_VALUES, hint_of_version, open_document, seal
@@ -44,6 +45,7 @@ from discbayes.io.domains import (
 from discbayes.io.errors import ModelFileError, one_line, read_limited
 from discbayes.io.packed_statistics import pack_statistics, unpack_statistics
 from discbayes.io.setting_values import pack_or_describe, pack_structure, unpack, unpack_structure
+from discbayes.io.stored_format import pack_csv_format, unpack_csv_format
 from discbayes.io.validation import (
     CONTENT_ERRORS,
     as_array,
@@ -60,6 +62,7 @@ from discbayes.io.validation import (
 from discbayes.network import CPTs, Structure
 from discbayes.parameters import PARAMETERS
 from discbayes.search import STRUCTURES, FixedStructure
+from discbayes.streams.csv_format import CsvFormat
 
 MAX_BYTES = 1 << 30
 MAX_FILE_CELLS = 10_000_000_000  # for a row, about ten seconds: the limit that a file may set
@@ -85,7 +88,7 @@ _ENSEMBLE = (
 )
 ENSEMBLE_VERSION = 3  # of the format, which added ensembles
 # fields that only some classifiers have
-_OPTIONAL = ("calibration", "tallies", "n_samples_seen")
+_OPTIONAL = ("calibration", "tallies", "n_samples_seen", "csv_format")
 _OPTIONAL_TABLES = ("prior_offset",)  # of a prior that is not the class shares
 _NAMED: dict[str, Mapping[str, Any]] = {"structure": STRUCTURES, "parameters": PARAMETERS}
 # where a model was learned is not stored, so that no file names an address to connect to
@@ -158,6 +161,7 @@ def _pack_ensemble(ensemble: BayesNetEnsemble) -> dict[str, Any]:
         "class_shares": pack_array(ensemble.class_shares_),
         "cell_penalty": ensemble.cell_penalty_,
         "members": [_pack_model(member) for member in ensemble.members_],
+        **_packed_format(ensemble),
     }
 
 
@@ -165,11 +169,13 @@ def _version(classifier: BayesNetClassifier) -> int:
     """Return the lowest version of the format that knows all fields of a model.
 
     Version 2 added the coarse cut points of columns with two resolutions, pools with generative
-    estimates, and the number of training rows, which is left out where all else is of version 1.
+    estimates, how the training file was read, and the number of training rows, which is left
+    out where all else is of version 1.
     """
     domains = (classifier.network_.domain, classifier.domains)
     has_states = any(isinstance(domain, Domain) and domain.states is not None for domain in domains)
-    return 2 if has_states or isinstance(classifier.calibration_, LogPool) else 1
+    is_new = has_states or isinstance(classifier.calibration_, LogPool)
+    return 2 if is_new or _packed_format(classifier) else 1
 
 
 def _pack_model(classifier: BayesNetClassifier) -> dict[str, Any]:
@@ -190,18 +196,27 @@ def _pack_model(classifier: BayesNetClassifier) -> dict[str, Any]:
     n_rows = getattr(classifier, "n_samples_seen_", None)
     if n_rows is not None and _version(classifier) > 1:
         model["n_samples_seen"] = int(n_rows)
-    return model
+    return {**model, **_packed_format(classifier)}
+
+
+def _packed_format(classifier: BayesNetClassifier | BayesNetEnsemble) -> dict[str, Any]:
+    """Return how the training file was read as a field, unless that was as by default."""
+    if classifier.csv_format_ in (None, CsvFormat()):
+        return {}
+    return {"csv_format": pack_csv_format(classifier.csv_format_)}
 
 
 def _pack_settings(settings: dict[str, Any]) -> dict[str, Any]:
     """Return the settings as JSON.
 
-    The limits of inference are left out where they are the default, and draws have the word of
-    version 0.1, so that it reads what it can follow.
+    The limits of inference and the matching of columns are left out where they are the default,
+    and draws have the word of version 0.1, so that it reads what it can follow.
     """
     kept = {name: value for name, value in settings.items() if name != _PLACE}
     if kept["max_cells"] == MAX_CELLS:
         del kept["max_cells"]
+    if kept["columns"] == STRICT:
+        del kept["columns"]
     beyond = kept.pop("beyond_max_cells")
     if beyond != ESTIMATE:
         kept["n_draws"] = None if beyond == RAISE else beyond
@@ -347,6 +362,8 @@ def _restore(model: dict[str, Any]) -> tuple[BayesNetClassifier, list[str]]:
         n_rows = as_int(model["n_samples_seen"], "n_samples_seen", 0, MAX_ROWS)
     adopt(classifier, FittedModel(encoder, network, calibration, statistics, n_rows=n_rows))
     _restore_columns(classifier, model, domain)
+    if "csv_format" in model:
+        classifier.csv_format_ = unpack_csv_format(model["csv_format"])
     steps = as_list(model["history"], "history")
     classifier.history_ = [
         {k: unpack(v, "history") for k, v in as_object(s, "history").items()} for s in steps
@@ -356,7 +373,7 @@ def _restore(model: dict[str, Any]) -> tuple[BayesNetClassifier, list[str]]:
 
 def _restore_ensemble(model: dict[str, Any]) -> tuple[BayesNetEnsemble, list[str]]:
     """Return the ensemble of a parsed model, and notes on its settings for the user."""
-    as_object(model, "model", _ENSEMBLE)
+    as_object(model, "model", _ENSEMBLE, ("csv_format",))
     packed = as_list(model["members"], "members")
     if not 1 <= len(packed) <= MAX_MEMBERS:
         raise ValueError(f"members: an ensemble has 1 to {MAX_MEMBERS} of them, not {len(packed)}")
@@ -382,6 +399,8 @@ def _restore_ensemble(model: dict[str, Any]) -> tuple[BayesNetEnsemble, list[str
     ensemble.cell_penalty_ = float(as_finite(model["cell_penalty"], "cell_penalty"))
     ensemble.n_samples_seen_ = members[0].n_samples_seen_
     ensemble._encoder = members[0]._encoder
+    if "csv_format" in model:
+        ensemble.csv_format_ = unpack_csv_format(model["csv_format"])
     ensemble.n_features_in_ = members[0].n_features_in_
     if hasattr(members[0], "feature_names_in_"):
         ensemble.feature_names_in_ = members[0].feature_names_in_
@@ -527,6 +546,8 @@ def _unpack_setting(name: str, value: Any) -> Any:
         return as_int(value, "settings.max_cells", 1, MAX_FILE_CELLS)
     if name == "beyond_max_cells":
         return value
+    if name == "columns":
+        return as_text(value, "settings.columns", COLUMNS)
     if name == "domains" and type(value) is dict and set(value) == {"domain"}:
         return unpack_domain(value["domain"], "settings.domains")
     setting = unpack(value, f"settings.{name}")

@@ -154,6 +154,8 @@ class Reader:
         The features; by default all columns that are neither target nor weights.
     start : int, default=0
         The number of the first row, where the source is a part of another.
+    some_columns : bool, default=False
+        Whether batches may lack some of the features.
 
     Attributes
     ----------
@@ -173,6 +175,7 @@ class Reader:
         limits: Limits,
         wanted: list[str] | None = None,
         start: int = 0,
+        some_columns: bool = False,
     ):
         self.source = source
         self.target = target
@@ -180,6 +183,7 @@ class Reader:
         self.limits = limits
         self._wanted = wanted
         self._start = start
+        self._some_columns = some_columns
         self.names: list[str] | None = None
         self.named = False
         self.target_name = target if isinstance(target, str) else getattr(target, "name", None)
@@ -320,6 +324,8 @@ class Reader:
             others = [column for column in (self.target, self.weight) if isinstance(column, str)]
             return [name for name in names if name not in others]
         lacking = [name for name in self._wanted if name not in set(names)]
+        if self._some_columns and len(lacking) < len(self._wanted):
+            return [name for name in self._wanted if name in set(names)]
         if lacking and len(lacking) < len(self._wanted):
             raise ValueError(
                 f"there is no column {listed(lacking)}, which the model was learned from: add it,"

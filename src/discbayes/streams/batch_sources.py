@@ -11,7 +11,8 @@ from typing import Any
 from discbayes._lazy_imports import need
 from discbayes.data.table_reader import arrow_table
 from discbayes.streams.batches import Batch, BatchSource, Limits
-from discbayes.streams.file_sources import CsvFormat, FileSource, has_known_ending, tables_of
+from discbayes.streams.csv_format import CsvFormat
+from discbayes.streams.file_sources import FileSource, has_known_ending, tables_of
 
 
 def is_source(X: Any) -> bool:

@@ -8,20 +8,22 @@ from __future__ import annotations
 
 import os
 import re
+import warnings
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 from discbayes._lazy_imports import need
-from discbayes._text import listed
+from discbayes._text import count_of, listed
+from discbayes.data.targets import DataWarning
 from discbayes.streams.batches import Batch, Limits, TypesChanged
+from discbayes.streams.csv_format import CsvFormat
 
-MISSING_VALUES = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None")
 TRUE = ("true", "True", "TRUE")
 FALSE = ("false", "False", "FALSE")
 # of pyarrow
@@ -29,33 +31,15 @@ _CONVERSION_ERROR = (
     r"CSV column #(\d+): (?:Row #\d+: )?CSV conversion error.*: invalid value '(.*)'"
 )
 _TOO_LONG = "straddling object"  # of pyarrow, of a row that does not fit in a block
+_RAGGED_WAY_OUT = "correct them, or leave them out with --skip-ragged"
+_RAGGED_SHOWN = 3
+STANDARD_TEXT = "the standard input"  # where CSV text has no file
+_TEXT_BLOCK = 1 << 22  # bytes of CSV that are scanned at a time
 _BUFFER = 1 << 20
 # bytes of CSV that are parsed at a time, in which a row must fit, where a file is read as a whole
 _WHOLE_BLOCKS = (1 << 20, 1 << 25, (1 << 31) - 1)
 # as arrow guesses types itself
 _WIDER = {"null": "int64", "int64": "double", "bool": "string", "double": "string"}
-
-
-@dataclass(frozen=True)
-class CsvFormat:
-    """How to parse a CSV file.
-
-    Parameters
-    ----------
-    delimiter : str, optional
-        The character between cells; by default a tab in .tsv files, and a comma in others.
-    missing_values : sequence of str
-        The texts that stand for a missing value.
-    types : dict of str to str
-        The arrow types of columns by name; the types of other columns are inferred.
-    decimal : str, default="."
-        The character before decimals.
-    """
-
-    delimiter: str | None = None
-    missing_values: Sequence[str] = MISSING_VALUES
-    types: dict[str, str] = field(default_factory=dict)
-    decimal: str = "."
 
 
 def list_files(path: str | Path) -> list[Path]:
@@ -110,7 +94,7 @@ class FileSource:
     def _file_batches(self, path: Path, kind: FileFormat, limits: Limits) -> Iterator[Batch]:
         """Yield the rows of a file; their share is that of the file."""
         if kind is CSV:
-            types = self._types.setdefault(path, dict(self._csv.types))
+            types = self._types.setdefault(path, self._csv.column_types)
             return _csv_batches(path, limits, self._csv, types)
         return kind.batches(path, limits)
 
@@ -174,6 +158,11 @@ def _reading(where: str) -> Iterator[None]:
         yield
     # arrow's own are kinds of these
     except (OSError, ValueError, EOFError, NotImplementedError, zlib.error) as error:
+        if isinstance(error, UnicodeDecodeError) or "invalid UTF8" in str(error):
+            raise OSError(
+                f"cannot read {where}: it is not UTF-8 text; save it as UTF-8, or name its"
+                " encoding with --encoding"
+            ) from error
         reason = " ".join(str(error).split()).rstrip(".")
         raise OSError(
             f"cannot read {where}: {reason}. If it was cut short, write it again, or leave it out"
@@ -183,11 +172,7 @@ def _reading(where: str) -> Iterator[None]:
 def tables_of(where: str, batches: Iterator[Any]) -> Iterator[Any]:
     """Yield batches as tables, and name the file in errors of reading them."""
     table_of = need("pyarrow").Table.from_batches
-    while True:
-        with _reading(where):
-            batch = next(batches, None)
-        if batch is None:
-            return
+    for batch in _named_batches(where, batches):
         yield table_of([batch])
 
 
@@ -369,8 +354,10 @@ def _csv_batches(
                 block = limits.longest_row
                 continue
             if reader is not None:
-                _widen(error, reader.schema, types, csv.types)
+                _widen(error, reader.schema, types, csv.column_types)
             with _reading(f"{path}, after row {first_row}" if first_row else str(path)):
+                if _is_ragged(error):
+                    raise ValueError(f"{error}; {_RAGGED_WAY_OUT}") from error
                 if _is_too_long(error):
                     raise ValueError(
                         _too_long_message(block, "set memory to more (--memory)")
@@ -380,6 +367,10 @@ def _csv_batches(
             return
         table = need("pyarrow").Table.from_batches([batch])
         _check_text(path, table.schema)
+        try:
+            table = csv.with_numbers(table, first_row)
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from error
         n_bytes += block
         share = None if compressed else min(1.0, n_bytes / size)
         yield Batch(table, str(path), first_row, text=_text_columns(table.schema), share=share)
@@ -401,14 +392,105 @@ def _too_long_message(block: int, way_out: str) -> str:
 def _open_csv(path: Path, block: int, csv: CsvFormat, types: dict[str, str], skipped: int) -> Any:
     """Return a reader of the batches of a file, from a row on."""
     arrow_csv = need("pyarrow.csv")
-    read = arrow_csv.ReadOptions(block_size=block, skip_rows_after_names=skipped)
-    return arrow_csv.open_csv(open_file(path), read, *_csv_options(path, csv, types))
+    read = arrow_csv.ReadOptions(
+        block_size=block, skip_rows_after_names=skipped, encoding=csv.encoding or "utf8"
+    )
+    ragged = RaggedRows() if csv.skips_ragged else None
+    return arrow_csv.open_csv(open_file(path), read, *_csv_options(path, csv, types, ragged))
 
 
-def _csv_options(path: str | Path, csv: CsvFormat, types: dict[str, str]) -> tuple[Any, Any]:
+def open_csv_texts(
+    source: str | Path | bytes, csv: CsvFormat, ragged: RaggedRows
+) -> tuple[Iterator[Any], list[str]]:
+    """Return batches of CSV cells as texts, whatever they look like, and the names of the columns.
+
+    Columns are named by their numbers in the batches, since names may be repeated.
+
+    Parameters
+    ----------
+    source : path or bytes
+        The file, or its text.
+    csv : CsvFormat
+        How to parse it.
+    ragged : RaggedRows
+        It collects rows with too many or too few cells, which are left out.
+    """
+    pa, arrow_csv = need("pyarrow"), need("pyarrow.csv")
+    path = "" if isinstance(source, bytes) else source
+    parse, convert = _csv_options(path, csv, {}, ragged)
+    how = {"encoding": csv.encoding or "utf8", "block_size": _TEXT_BLOCK}
+    with _reading(str(path) or STANDARD_TEXT), _open(source) as file:
+        read = arrow_csv.ReadOptions(**how)
+        names = arrow_csv.open_csv(file, read, parse).schema.names
+    ragged.n_rows = 0  # of the first block, which is read again
+    ragged.first.clear()
+    numbered = [str(place) for place in range(len(names))]
+    read = arrow_csv.ReadOptions(**how, column_names=numbered, skip_rows=1)
+    convert.column_types = dict.fromkeys(numbered, pa.string())
+    with _reading(str(path) or STANDARD_TEXT):
+        reader = arrow_csv.open_csv(_open(source), read, parse, convert)
+    return _named_batches(str(path) or STANDARD_TEXT, reader), names
+
+
+def _named_batches(where: str, batches: Iterator[Any]) -> Iterator[Any]:
+    """Yield batches, and name the file in errors of reading them."""
+    while True:
+        with _reading(where):
+            batch = next(batches, None)
+        if batch is None:
+            return
+        yield batch
+
+
+class RaggedRows:
+    """Rows with too many or too few cells, which pyarrow reports while it reads, and leaves out.
+
+    Attributes
+    ----------
+    n_rows : int
+        The number of such rows.
+    first : list of (line, expected, actual, text)
+        The first of them; the line is None where pyarrow does not count it.
+    """
+
+    def __init__(self) -> None:
+        self.n_rows = 0
+        self.first: list[tuple[int | None, int, int, str]] = []
+
+    def __call__(self, row: Any) -> str:
+        self.n_rows += 1
+        if len(self.first) < _RAGGED_SHOWN:
+            self.first.append((row.number, row.expected_columns, row.actual_columns, row.text))
+        return "skip"
+
+    def describe(self) -> str:
+        """Return the rows as the beginning of a sentence."""
+        shown = [
+            f"line {line} has {actual} cells ({text!r:.60})" for line, _, actual, text in self.first
+        ]
+        more = ", …" if self.n_rows > len(shown) else ""
+        return (
+            f"{count_of(self.n_rows, 'row')} with too many or too few cells, where the header has"
+            f" {self.first[0][1]}: {', '.join(shown)}{more}"
+        )
+
+
+def _is_ragged(error: Exception) -> bool:
+    """Return whether pyarrow found a row with too many or too few cells."""
+    return "CSV parse error: Expected" in str(error) or (
+        "CSV parse error: Row" in str(error) and "columns, got" in str(error)
+    )
+
+
+def _csv_options(
+    path: str | Path, csv: CsvFormat, types: dict[str, str], ragged: RaggedRows | None = None
+) -> tuple[Any, Any]:
     """Return how pyarrow splits CSV text into cells, and how it converts the cells."""
     pa, arrow_csv = need("pyarrow"), need("pyarrow.csv")
-    parse = arrow_csv.ParseOptions(delimiter=csv.delimiter or delimiter_of(path))
+    parse = arrow_csv.ParseOptions(
+        delimiter=csv.delimiter or delimiter_of(path),
+        invalid_row_handler=ragged,
+    )
     convert = arrow_csv.ConvertOptions(
         null_values=list(csv.missing_values),
         true_values=list(TRUE),
@@ -422,29 +504,52 @@ def _csv_options(path: str | Path, csv: CsvFormat, types: dict[str, str]) -> tup
 
 def _read_csv(source: str | Path | bytes, csv: CsvFormat) -> Any:
     """Return CSV text as one table."""
+    ragged = RaggedRows() if csv.skips_ragged else None
     try:
-        table = _parse_csv(source, csv, csv.types)
+        table = _parse_csv(source, csv, csv.column_types, ragged)
     except ValueError as error:
+        if _is_ragged(error):
+            _refuse_ragged(source, csv, error)
         # a column of text that is not UTF-8 is named by its number only: as bytes it can be read
-        if not csv.types or "UTF8" not in str(error):
+        if not csv.column_types or "UTF8" not in str(error):
             raise
-        table = _parse_csv(source, csv, {})
+        table = _parse_csv(source, csv, {}, ragged)
+    if ragged is not None and ragged.n_rows:
+        warnings.warn(f"left out {ragged.describe()}", DataWarning, stacklevel=3)
     try:
         binary = _binary_columns(table.schema)
     except UnicodeDecodeError as error:
         raise ValueError("its header is not UTF-8 text; save the file as UTF-8") from error
     if binary:
-        raise ValueError(f"it is not UTF-8 text in {listed(binary)}; save the file as UTF-8")
-    return table
+        raise ValueError(
+            f"it is not UTF-8 text in {listed(binary)}; save the file as UTF-8, or name its"
+            " encoding with --encoding"
+        )
+    return csv.with_numbers(table)
 
 
-def _parse_csv(source: str | Path | bytes, csv: CsvFormat, types: dict[str, str]) -> Any:
+def _refuse_ragged(source: str | Path | bytes, csv: CsvFormat, error: Exception) -> None:
+    """Raise the error for rows with too many or too few cells, all of which are looked for."""
+    ragged = RaggedRows()
+    _parse_csv(source, csv, csv.column_types, ragged)
+    if ragged.n_rows:
+        raise ValueError(f"{ragged.describe()}; {_RAGGED_WAY_OUT}") from error
+
+
+def _parse_csv(
+    source: str | Path | bytes,
+    csv: CsvFormat,
+    types: dict[str, str],
+    ragged: RaggedRows | None = None,
+) -> Any:
     arrow_csv, path = need("pyarrow.csv"), "" if isinstance(source, bytes) else source
-    parse, convert = _csv_options(path, csv, types)
+    parse, convert = _csv_options(path, csv, types, ragged)
+    # only one thread counts the lines
+    more = {"use_threads": ragged is None, "encoding": csv.encoding or "utf8"}
     for block in _WHOLE_BLOCKS:
         try:
             with _open(source) as file:
-                read = arrow_csv.ReadOptions(block_size=block)
+                read = arrow_csv.ReadOptions(block_size=block, **more)
                 return arrow_csv.read_csv(file, read, parse, convert)
         except ValueError as error:
             if not _is_too_long(error):

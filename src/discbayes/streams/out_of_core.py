@@ -28,8 +28,8 @@ from discbayes.streams.batch_rows import (
 from discbayes.streams.batch_sources import is_dask, open_source
 from discbayes.streams.batches import DEFAULT_DISTINCT, DEFAULT_MEMORY, Limits, TypesChanged
 from discbayes.streams.cluster_codes import ClusterCodes, encode_on_cluster
+from discbayes.streams.csv_format import CsvFormat
 from discbayes.streams.disk_codes import BlockWriter, DiskCodes, Workspace, layout_of, megabytes
-from discbayes.streams.file_sources import CsvFormat
 from discbayes.streams.learned_domain import ColumnStatistics, LearnedDomain, collect_statistics
 from discbayes.streams.rereading import KeyFile, RereadRows, WithoutHeldOut
 from discbayes.streams.throughput import Throughput
@@ -86,6 +86,7 @@ def reader_of(
     csv: CsvFormat | None,
     limits: Limits,
     wanted: list[str] | None = None,
+    some_columns: bool = False,
 ) -> Reader:
     """Return the reader of a source; Dask classes and weights come with its partitions."""
     y = target if is_dask(target) else None
@@ -96,6 +97,7 @@ def reader_of(
         weight if dask_weight is None else None,
         limits,
         wanted,
+        some_columns=some_columns,
     )
 
 
@@ -260,15 +262,23 @@ class LabeledRows:
     domain : Domain, optional
         The domain of a model: other columns are left out, and columns of CSV files get the types
         that it needs.
+    some_columns : bool, default=False
+        Whether rows may lack some columns of the domain.
     """
 
     def __init__(
-        self, source: Any, target: Any, weight: Any, memory: int, domain: Domain | None = None
+        self,
+        source: Any,
+        target: Any,
+        weight: Any,
+        memory: int,
+        domain: Domain | None = None,
+        some_columns: bool = False,
     ):
         csv, wanted = None, None
         if domain is not None:
             csv, wanted = CsvFormat(types=_labeled_types(domain, target)), domain.names
-        self._reader = reader_of(source, target, weight, csv, Limits(memory), wanted)
+        self._reader = reader_of(source, target, weight, csv, Limits(memory), wanted, some_columns)
 
     @property
     def names(self) -> list[str]:
@@ -313,16 +323,24 @@ class LabeledRows:
 
 
 def batches_of(
-    source: Any, domain: Domain, *, memory: int = DEFAULT_MEMORY, csv: CsvFormat | None = None
+    source: Any,
+    domain: Domain,
+    *,
+    memory: int = DEFAULT_MEMORY,
+    csv: CsvFormat | None = None,
+    some_columns: bool = False,
 ) -> Iterator[tuple[Table, int]]:
     """Yield the features of a source in batches, with the number of rows of each.
 
     Columns that the domain does not have are left out, so that the file of the training rows can be
-    read as it is. Columns of CSV files get the types that the domain needs.
+    read as it is. Columns of CSV files get the types that the domain needs. With ``some_columns``
+    rows may lack some of its columns.
     """
     given = csv or CsvFormat()
     typed = replace(given, types={**csv_types(domain), **given.types})
-    reader = Reader(open_source(source, typed), None, None, Limits(memory), wanted=domain.names)
+    limits, names = Limits(memory), domain.names
+    opened = open_source(source, typed)
+    reader = Reader(opened, None, None, limits, names, some_columns=some_columns)
     done = 0
     while True:
         try:

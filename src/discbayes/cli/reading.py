@@ -1,0 +1,94 @@
+"""How DATA is read: found in the file, taken from the model, or given by options."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Collection
+from dataclasses import replace
+from typing import Any
+
+from discbayes.checking.reading_plan import ReadingPlan, plan_reading
+from discbayes.checking.table_scan import TableScan, scan_file
+from discbayes.cli.options import csv_format
+from discbayes.streams.csv_format import CsvFormat
+from discbayes.streams.file_sources import CSV, format_of, has_known_ending, list_files
+from discbayes.streams.text_detection import detect_layout
+
+
+def find_format(args: Namespace, source: str | bytes, text: Collection[str]) -> CsvFormat:
+    """Return how CSV text is read, and say in one line what was assumed.
+
+    Parameters
+    ----------
+    args : Namespace
+        The parsed options; ``stored_format`` is that of the model, if there is one. The format is
+        kept in them as ``csv``.
+    source : str or bytes
+        A file, a folder, or CSV text.
+    text : collection of str
+        The columns that are read as text.
+    """
+    if not _is_csv(source):
+        return csv_format(args)
+    stored = getattr(args, "stored_format", None)
+    if stored is not None:
+        args.csv = _like_model(stored, args, source)
+        return csv_format(args)
+    scan = scan_file(source, csv_format(args), args.data)
+    texts = (*text, *getattr(args, "drop", ()))
+    plan = plan_reading(scan, csv_format(args), args.decimal, texts)
+    args.csv = plan.csv
+    _tell(args, scan, plan)
+    return csv_format(args)
+
+
+def _is_csv(source: str | bytes) -> bool:
+    if isinstance(source, bytes):
+        return True
+    files = list_files(source)
+    return has_known_ending(files[0]) and format_of(files[0]) is CSV
+
+
+def _tell(args: Namespace, scan: TableScan, plan: ReadingPlan) -> None:
+    """Say what was assumed, without what the options have said."""
+    assumed = plan.assumptions(scan)
+    if assumed:
+        args.progress.stage(f"read as {', '.join(assumed)}; `discbayes check` tells more")
+
+
+def _like_model(stored: CsvFormat, args: Namespace, source: Any) -> CsvFormat:
+    """Return the format of the model, with the options and the layout of this file."""
+    known = csv_format(args)
+    first = source if isinstance(source, bytes) else list_files(source)[0]
+    layout = detect_layout(first, known.encoding, stored.encoding or "cp1252")
+    delimiter = known.delimiter or layout.delimiter or stored.delimiter
+    marks = dict.fromkeys((*stored.missing_values, *args.na_values))
+    encoding = None if layout.encoding == "utf-8" else layout.encoding
+    if stored.delimiter not in (None, delimiter) or stored.encoding != encoding:
+        args.progress.stage(
+            f"{args.data} is {layout.encoding} text with {delimiter!r} between cells, other than"
+            " the training file"
+        )
+    return replace(
+        stored,
+        delimiter=delimiter,
+        encoding=encoding,
+        missing_values=tuple(marks),
+        decimal=args.decimal or stored.decimal,
+        skips_ragged=args.skip_ragged or stored.skips_ragged,
+    )
+
+
+def stored_format(args: Namespace) -> CsvFormat | None:
+    """Return how the training file was read, to be kept with the model; None if it was not CSV."""
+    found: CsvFormat | None = getattr(args, "csv", None)
+    if found is None:
+        return None
+    return replace(
+        found,
+        # what is usual is left out, so that models of equal rows have equal bytes
+        delimiter=None if found.delimiter == "," else found.delimiter,
+        types={},
+        missing_values=tuple(found.missing_values),
+        dropped=tuple(args.drop),
+    )
