@@ -13,9 +13,13 @@ from discbayes._version import __version__
 from discbayes.bayesnet import BayesNet
 from discbayes.classifier import BayesNetClassifier, BayesNetEnsemble
 from discbayes.data import (
+    Between,
     DataWarning,
     EqualFrequencyDiscretizer,
+    Likelihood,
     MDLPDiscretizer,
+    Not,
+    OneOf,
     TwoResolutionDiscretizer,
 )
 from discbayes.explanations import (
@@ -79,6 +83,7 @@ __all__ = [
     "BayesNet",
     "BayesNetClassifier",
     "BayesNetEnsemble",
+    "Between",
     "Branching",
     "ClassificationRate",
     "ConditionalLikelihood",
@@ -95,6 +100,7 @@ __all__ = [
     "HillClimb",
     "Information",
     "LevelWeightedCCBN",
+    "Likelihood",
     "MDLPDiscretizer",
     "Margin",
     "MaxMargin",
@@ -102,6 +108,8 @@ __all__ = [
     "MaximumConditionalLikelihood",
     "MaximumLikelihood",
     "NaiveBayes",
+    "Not",
+    "OneOf",
     "OrderBased",
     "Relevance",
     "Slack",

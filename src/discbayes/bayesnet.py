@@ -18,13 +18,14 @@ from discbayes._deprecation import renamed_method, warn_renamed
 from discbayes._lazy_imports import leaf
 from discbayes._settings import is_integer
 from discbayes._text import listed
-from discbayes.data import Domain, FrameEncoder, Variable
+from discbayes.data import Domain, Evidence, FrameEncoder, Variable
+from discbayes.data.evidence import EvidenceColumn, evidence_columns
 from discbayes.data.frames import frame_like, free_name, make_frame, values_of, with_own_values
 from discbayes.data.table import is_missing
 from discbayes.engine import row_blocks
 from discbayes.inference import InferenceOptions, TooManyCellsError, WithOldLimits, renamed_limits
 from discbayes.inference.completion import BATCH_CELLS, without_missing_values
-from discbayes.network import CLASS, CPTs, Structure, normalize
+from discbayes.network import CLASS, CPTs, Structure, add_leaves, normalize
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,6 +196,40 @@ class BayesNet(WithOldLimits, WithArrays):
         """
         return replace(self, parameters=self.parameters.with_prior(log_prior))
 
+    def with_evidence(self, columns: Sequence[EvidenceColumn]) -> BayesNet:
+        """Return the network with a leaf for each column of evidence.
+
+        Parameters
+        ----------
+        columns : sequence of EvidenceColumn
+            The evidence, as ``FrameEncoder.transform_evidence`` returns it.
+
+        Returns
+        -------
+        BayesNet
+            The network; its last columns are the evidence, whose names are those of the columns
+            that it is about.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> net = BayesNetClassifier("nb", "map").fit(iris.X, iris.y).network_
+        >>> net.with_evidence([]) is net
+        True
+        """
+        if not columns:
+            return self
+        features = list(self.domain.features)
+        for column in columns:
+            about = self._variable(column.position)
+            if column.position != CLASS:
+                features[column.position] = replace(about, coarse_cuts=None)
+            features.append(replace(column.variable, name=about.name))
+        domain = replace(self.domain, features=tuple(features))
+        leaves = [(column.position, column.probabilities) for column in columns]
+        return replace(self, domain=domain, parameters=add_leaves(self.parameters, leaves))
+
     def edges(self, with_class: bool = False) -> list[tuple[str, str]]:
         """Return the edges between columns by name.
 
@@ -323,7 +358,11 @@ class BayesNet(WithOldLimits, WithArrays):
         >>> net.log_joint(iris.X).shape
         (150, 3)
         """
-        return self.log_joint_of(self.encode(X))
+        codes, columns = self._encoder.transform_evidence(X)
+        log_joint = self.with_evidence(columns).log_joint_of(codes)
+        for column in columns:
+            log_joint += column.log_scale[:, None]
+        return log_joint
 
     def log_joint_of(self, codes: np.ndarray) -> np.ndarray:
         """Return log P(c, x observed) of rows that are codes already.
@@ -397,12 +436,11 @@ class BayesNet(WithOldLimits, WithArrays):
         >>> float(net.posterior_with_error(iris.X)[1].max())
         0.0
         """
-        codes = self.encode(X)
+        codes, columns = self._encoder.transform_evidence(X)
         relative = np.zeros((codes.shape[1], self.parameters.n_classes))
+        tables = self.with_evidence(columns).parameters
         with self._named_limits():
-            log_joint = inference.log_joint(
-                self.parameters, codes, self.inference_options, relative
-            )
+            log_joint = inference.log_joint(tables, codes, self.inference_options, relative)
         posterior = inference.posterior(log_joint, self.prior, self.n_jobs)
         return posterior, inference.posterior_error(posterior, relative)
 
@@ -514,7 +552,8 @@ class BayesNet(WithOldLimits, WithArrays):
         variables : str or sequence of str
             The columns to ask for; the class by the name of the target.
         evidence : mapping of column names to values, optional
-            The values that are observed.
+            What is observed of columns and of the class: values, or evidence such as
+            ``OneOf("medium", "large")``, ``Between(40, 60)``, ``Not("red")`` and ``Likelihood``.
 
         Returns
         -------
@@ -531,7 +570,7 @@ class BayesNet(WithOldLimits, WithArrays):
           < 0.8: 0.99...
         """
         asked = [variables] if isinstance(variables, str) else list(variables)
-        known = self._evidence(evidence or {})
+        tables, known, _ = self._given(evidence or {})
         positions = [self._position(name) for name in asked]
         repeated = {
             name for name in asked if asked.count(name) > 1 or self._position(name) in known
@@ -543,7 +582,7 @@ class BayesNet(WithOldLimits, WithArrays):
             )
         with self._named_limits():
             probabilities = inference.joint_posterior(
-                self.parameters, positions, known, self.inference_options
+                tables, positions, known, self.inference_options
             )
         labels = tuple(tuple(self._variable(p).labels) for p in positions)
         return Posterior(tuple(asked), labels, probabilities)
@@ -556,7 +595,8 @@ class BayesNet(WithOldLimits, WithArrays):
         Parameters
         ----------
         evidence : mapping of column names to values, optional
-            The values that are observed.
+            What is observed of columns and of the class: values, or evidence such as
+            ``OneOf("medium", "large")``, ``Between(40, 60)``, ``Not("red")`` and ``Likelihood``.
 
         Returns
         -------
@@ -574,15 +614,15 @@ class BayesNet(WithOldLimits, WithArrays):
         >>> values["petal width (cm)"]
         '< 0.8'
         """
-        known = self._evidence(evidence or {})
-        codes = inference.blank_rows(self.parameters, 1)
+        tables, known, log_scale = self._given(evidence or {})
+        codes = inference.blank_rows(tables, 1)
         for position, code in known.items():
             if position != CLASS:
                 codes[position] = code
         classes = np.array([known[CLASS]]) if CLASS in known else None
         with self._named_limits():
             filled, chosen, value = inference.most_probable(
-                self.parameters, codes, classes, self.inference_options
+                tables, codes, classes, self.inference_options
             )
         if value[0] == -np.inf:
             raise ValueError(
@@ -595,7 +635,7 @@ class BayesNet(WithOldLimits, WithArrays):
         }
         if classes is None:
             found[self.domain.target.name] = self.domain.target.decode(chosen)[0]
-        return found, float(value[0] - self._log_partition())
+        return found, float(value[0] + log_scale - self._log_partition())
 
     def missing_posteriors_of(self, codes: np.ndarray) -> dict[int, np.ndarray]:
         """Return P(value | x observed, c) of every missing value of one row of codes.
@@ -902,6 +942,25 @@ class BayesNet(WithOldLimits, WithArrays):
 
     def _variable(self, position: int) -> Variable:
         return self.domain.target if position == CLASS else self.domain.features[position]
+
+    def _given(self, evidence: Mapping[str, Any]) -> tuple[CPTs, dict[int, int], float]:
+        """Return tables with leaves for evidence that is not one value, and the observed codes.
+
+        The last number is the logarithm of what the likelihoods were divided by.
+        """
+        soft = {
+            self._position(name): {0: kind}
+            for name, kind in evidence.items()
+            if isinstance(kind, Evidence)
+        }
+        known = self._evidence(
+            {name: value for name, value in evidence.items() if self._position(name) not in soft}
+        )
+        columns = evidence_columns(soft, [*self.domain.features, self.domain.target], 1)
+        for place, _ in enumerate(columns, self.structure.n_features):
+            known[place] = 0
+        scale = sum(float(column.log_scale[0]) for column in columns)
+        return self.with_evidence(columns).parameters, known, scale
 
     def _evidence(self, evidence: Mapping[str, Any]) -> dict[int, int]:
         """Return the codes of observed values by position, and refuse values never seen at fit."""

@@ -2,7 +2,8 @@
 
 from discbayes.network.cpts import CPTs, Layout, reduce_states
 from discbayes.network.graph import CLASS
+from discbayes.network.leaves import add_leaves
 from discbayes.network.normalization import normalize
 from discbayes.network.structure import Structure
 
-__all__ = ["CLASS", "CPTs", "Layout", "Structure", "normalize", "reduce_states"]
+__all__ = ["CLASS", "CPTs", "Layout", "Structure", "add_leaves", "normalize", "reduce_states"]
