@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
+from html import escape
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from discbayes._arrays import WithArrays
 from discbayes._deprecation import renamed_method, warn_renamed
 from discbayes._lazy_imports import leaf
 from discbayes._settings import is_integer
-from discbayes._text import listed
+from discbayes._text import count_of, listed
 from discbayes.data import Domain, Evidence, FrameEncoder, Variable
 from discbayes.data.evidence import EvidenceColumn, evidence_columns
 from discbayes.data.frames import frame_like, free_name, make_frame, values_of, with_own_values
@@ -151,9 +152,39 @@ class BayesNet(WithOldLimits, WithArrays):
         return self.parameters.structure
 
     @property
+    def class_parents(self) -> tuple[str, ...]:
+        """The names of the parents of the class, which has none in most networks."""
+        own = self.parameters.class_table
+        return () if own is None else tuple(self.domain.names[p] for p in own.parents)
+
+    @property
     def n_parameters(self) -> int:
         """The number of free parameters."""
-        return self.parameters.n_parameters
+        own = self.parameters.class_table
+        if own is None:
+            return self.parameters.n_parameters
+        of_class = own.log_table.size // own.log_table.shape[-1] - 1
+        return own.features.n_parameters + of_class * (self.parameters.n_classes - 1)
+
+    def require_root(self, what: str) -> None:
+        """Refuse a network in which the class has parents.
+
+        Parameters
+        ----------
+        what : str
+            What needs a class without parents, for the message.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> BayesNetClassifier("nb", "map").fit(iris.X, iris.y).network_.require_root("this")
+        """
+        if self.class_parents:
+            raise ValueError(
+                f"{what} needs a class without parents, and {self.domain.target.name!r} has the"
+                f" parents {listed(self.class_parents)}"
+            )
 
     @property
     def inference_options(self) -> InferenceOptions:
@@ -168,7 +199,14 @@ class BayesNet(WithOldLimits, WithArrays):
 
     @cached_property
     def prior(self) -> np.ndarray:
-        """The normalized table of the class: P(c) if all tables are normalized."""
+        """The normalized table of the class: P(c) if all tables are normalized.
+
+        Of a class that has parents, it is P(c) too.
+        """
+        if self.class_parents:
+            blank = inference.blank_rows(self.parameters, 1)
+            uniform = np.full(self.domain.n_classes, 1 / self.domain.n_classes)
+            return inference.posterior(self.log_joint_of(blank), uniform)[0]
         prior = np.exp(self.parameters.log_prior - self.parameters.log_prior.max())
         return prior / prior.sum()
 
@@ -194,6 +232,12 @@ class BayesNet(WithOldLimits, WithArrays):
         >>> net.with_prior(np.log([0.5, 0.25, 0.25])).prior.round(2).tolist()
         [0.5, 0.25, 0.25]
         """
+        if self.class_parents:
+            # the odds change as those of the shares do, whatever the parents are
+            with np.errstate(divide="ignore"):
+                change = log_prior - np.log(self.prior)
+            change = np.where(np.isnan(change), -np.inf, change)
+            return replace(self, parameters=replace(self.parameters, log_prior=change))
         return replace(self, parameters=self.parameters.with_prior(log_prior))
 
     def with_evidence(self, columns: Sequence[EvidenceColumn]) -> BayesNet:
@@ -231,12 +275,12 @@ class BayesNet(WithOldLimits, WithArrays):
         return replace(self, domain=domain, parameters=add_leaves(self.parameters, leaves))
 
     def edges(self, with_class: bool = False) -> list[tuple[str, str]]:
-        """Return the edges between columns by name.
+        """Return the edges between columns by name; those into a class with parents come last.
 
         Parameters
         ----------
         with_class : bool, default=False
-            Whether to include the edges from the class.
+            Whether to include the edges from and to the class.
 
         Returns
         -------
@@ -250,8 +294,23 @@ class BayesNet(WithOldLimits, WithArrays):
         >>> BayesNetClassifier("tan", "hybrid").fit(iris.X, iris.y).network_.edges()[0]
         ('petal length (cm)', 'sepal length (cm)')
         """
-        target = self.domain.target.name if with_class else None
-        return self.structure.edges(self.domain.names, target)
+        target = self.domain.target.name
+        found = self._own_tables.structure.edges(self.domain.names, target if with_class else None)
+        return found + [(parent, target) for parent in self.class_parents if with_class]
+
+    @property
+    def own_structure(self) -> Structure:
+        """The structure with the parents of the class; ``structure`` is that of inference."""
+        own = self.parameters.class_table
+        if own is None:
+            return self.structure
+        return replace(own.features.structure, class_parents=own.parents)
+
+    @property
+    def _own_tables(self) -> CPTs:
+        """The tables of the features, without that of a class with parents."""
+        own = self.parameters.class_table
+        return self.parameters if own is None else own.features
 
     def tables(self, library: bool | str = "auto") -> dict[str, Any]:
         """Return the conditional probability tables as frames, by column name.
@@ -279,10 +338,15 @@ class BayesNet(WithOldLimits, WithArrays):
         (3, 4)
         """
         target = self.domain.target
-        prior = {
-            target.name: np.array(target.labels, dtype=object),
-            free_name("probability", [target.name]): np.exp(self.parameters.log_prior),
-        }
+        own = self.parameters.class_table
+        if own is None:
+            prior = {
+                target.name: np.array(target.labels, dtype=object),
+                free_name("probability", [target.name]): np.exp(self.parameters.log_prior),
+            }
+        else:
+            given = [self.domain.coarse.features[p] for p in own.parents]
+            prior = _readable(given, np.exp(own.log_table), target.labels)
         tables = {target.name: make_frame(prior, library)}
         for feature, name in enumerate(self.domain.names):
             tables[name] = make_frame(self._table_columns(feature), library)
@@ -290,21 +354,15 @@ class BayesNet(WithOldLimits, WithArrays):
 
     def _table_columns(self, feature: int) -> dict[str, np.ndarray]:
         """Return the columns of the readable table of one feature."""
-        table = np.exp(self.parameters.log_table(feature))
-        given = [self.domain.coarse.features[p] for p in self.structure.parents[feature]]
-        if self.structure.class_children[feature]:
+        tables = self._own_tables
+        table = np.exp(tables.log_table(feature))
+        given = [self.domain.coarse.features[p] for p in tables.structure.parents[feature]]
+        if tables.structure.class_children[feature]:
             given = [self.domain.target, *given]
             table = np.moveaxis(table, -1, 0)
         else:
             table = table[..., 0]
-        rows = list(product(*(variable.labels for variable in given)))
-        columns = {
-            v.name: np.array([row[k] for row in rows], dtype=object) for k, v in enumerate(given)
-        }
-        flat = table.reshape(len(rows), -1)
-        for k, label in enumerate(self.domain.features[feature].labels):
-            columns[free_name(label, columns)] = flat[:, k]
-        return columns
+        return _readable(given, table, self.domain.features[feature].labels)
 
     def normalized(self, keep: str = "joint") -> BayesNet:
         """Return the network with normalized tables, which some discriminative learners lack.
@@ -332,6 +390,8 @@ class BayesNet(WithOldLimits, WithArrays):
         >>> net.parameters.is_normalized, net.normalized().parameters.is_normalized
         (False, True)
         """
+        if self.class_parents:
+            return self  # each of its tables is normalized by itself
         tables = normalize(self.parameters, keep, self.domain.names)
         return self if tables is self.parameters else replace(self, parameters=tables)
 
@@ -823,14 +883,18 @@ class BayesNet(WithOldLimits, WithArrays):
         leaf("io").write_bif(self, path)
 
     def _repr_html_(self) -> str:
+        if self.class_parents:
+            return f"<pre>{escape(repr(self))}</pre>"
         return leaf("report").network_html(self)
 
     def __repr__(self) -> str:
         unused = f" ({len(self.domain.unused)} not used)" if self.domain.unused else ""
+        n_parents = len(self.class_parents)
+        of_class = f"{count_of(n_parents, 'parent')} of the class, " if n_parents else ""
         return (
             f"<BayesNet: {len(self.domain.features)} features{unused}, {self.domain.n_classes}"
-            f" classes, {self.structure.n_edges} edges between features, {self.n_parameters}"
-            " parameters>"
+            f" classes, {self._own_tables.structure.n_edges} edges between features, {of_class}"
+            f"{self.n_parameters} parameters>"
         )
 
     # ---- between values and codes
@@ -979,6 +1043,20 @@ class BayesNet(WithOldLimits, WithArrays):
         if CLASS in given:
             known[CLASS] = int(self._encoder.transform_y([given[CLASS]])[0])
         return known
+
+
+def _readable(
+    given: Sequence[Variable], table: np.ndarray, labels: Sequence[str]
+) -> dict[str, np.ndarray]:
+    """Return the columns of a readable table: those of what is given, and one for each value."""
+    rows = list(product(*(variable.labels for variable in given)))
+    columns = {
+        v.name: np.array([row[k] for row in rows], dtype=object) for k, v in enumerate(given)
+    }
+    flat = table.reshape(len(rows), -1)
+    for k, label in enumerate(labels):
+        columns[free_name(label, columns)] = flat[:, k]
+    return columns
 
 
 BayesNet.__init__ = renamed_limits(  # type: ignore[method-assign]

@@ -37,7 +37,7 @@ from discbayes.classifier.incremental import (
 from discbayes.classifier.predicting import PosteriorClassifier
 from discbayes.classifier.training_rows import open_training_rows
 from discbayes.counts import SufficientStatistics
-from discbayes.data import Domain
+from discbayes.data import Domain, FrameEncoder
 from discbayes.data.evidence import EvidenceColumn
 from discbayes.data.table import Table
 from discbayes.data.table_reader import read_table
@@ -449,6 +449,38 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
         merged = clone(self)
         adopt(merged, model)
         return merged
+
+    @classmethod
+    def from_network(cls, network: BayesNet) -> BayesNetClassifier:
+        """Return a classifier that predicts by a network, as if it had been fitted.
+
+        So networks that were read, or made by experts, can predict, explain and ask. They are not
+        calibrated.
+
+        Parameters
+        ----------
+        network : BayesNet
+            The network, such as ``read_bif`` returns.
+
+        Returns
+        -------
+        BayesNetClassifier
+            The classifier. Its settings, which another ``fit`` would use, are the default ones.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> net = BayesNetClassifier("nb", "map").fit(iris.X, iris.y).network_
+        >>> BayesNetClassifier.from_network(net).predict({"petal width (cm)": 0.3})
+        array(['setosa'], dtype=...)
+        """
+        limits = {name: getattr(network, name) for name in ("max_cells", "beyond_max_cells")}
+        classifier = cls(n_jobs=network.n_jobs, **limits)
+        encoder = FrameEncoder.from_domain(network.domain, n_jobs=network.n_jobs)
+        columns = read_columns(network.domain.names, True)
+        adopt(classifier, FittedModel(encoder, network, columns=columns))
+        return classifier
 
     # ---- predicting
 

@@ -321,11 +321,12 @@ def _alternatives(variable: Variable, text: str, numbers: bool) -> list[Any]:
 def _range(text: str) -> Between | None:
     """Return the range that a text such as ``40..60`` is; None if it is none."""
     low, dots, high = text.partition("..")
-    ends = [float_or_nan(end) if end.strip() else None for end in (low, high)]
-    if not dots or any(end is not None and math.isnan(end) for end in ends):
+    first = float_or_nan(low) if low.strip() else None
+    last = float_or_nan(high) if high.strip() else None
+    if not dots or any(end is not None and math.isnan(end) for end in (first, last)):
         return None
     try:
-        return Between(*ends)
+        return Between(first, last)
     except ValueError as error:
         raise UserError(str(error)) from error
 

@@ -107,6 +107,7 @@ def make_report(classifier: BayesNetClassifier, X: Any = None, y: Any = None) ->
     '<!doctype html>'
     """
     check_is_fitted(classifier)
+    classifier.network_.require_root("the report")
     check_rows(X, y)
     sections = {
         "ask": ("Ask", _ask(classifier.network_)),
