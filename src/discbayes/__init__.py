@@ -64,7 +64,7 @@ from discbayes.search import (
 if TYPE_CHECKING:
     from discbayes.datasets import list_datasets, load_dataset
     from discbayes.evaluation.comparison import compare
-    from discbayes.io import load, read_bif
+    from discbayes.io import load, read_bif, read_network, write_network
 
 _LEAVES = {
     "compare": "evaluation.comparison",
@@ -72,6 +72,8 @@ _LEAVES = {
     "load": "io",
     "load_dataset": "datasets",
     "read_bif": "io",
+    "read_network": "io",
+    "write_network": "io",
 }
 
 __all__ = [
@@ -127,8 +129,10 @@ __all__ = [
     "load_dataset",
     "margin_path",
     "read_bif",
+    "read_network",
     "recipe",
     "recipes",
+    "write_network",
 ]
 
 

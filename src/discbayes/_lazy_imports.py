@@ -21,6 +21,8 @@ EXTRA_OF = {
     "xgboost": "peers",
     "catboost": "peers",
     "interpret": "peers",
+    "pyagrum": "exchange",
+    "networkx": "exchange",
 }
 
 

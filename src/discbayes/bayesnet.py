@@ -882,6 +882,98 @@ class BayesNet(WithOldLimits, WithArrays):
         """
         leaf("io").write_bif(self, path)
 
+    def to_pyagrum(self) -> Any:
+        """Return the network as a ``pyagrum.BayesNet`` (extra ``exchange``).
+
+        Variables have the names of the columns, and labels the texts of their values. A column of
+        two resolutions that has children is two variables, as in `to_bif`.
+
+        Returns
+        -------
+        pyagrum.BayesNet
+            The network.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> net = BayesNetClassifier("nb", "map").fit(iris.X, iris.y).network_
+        >>> bn = net.to_pyagrum()  # doctest: +SKIP
+        """
+        return leaf("io").to_pyagrum(self)
+
+    @classmethod
+    def from_pyagrum(cls, bn: Any, target: str) -> BayesNet:
+        """Return a ``pyagrum.BayesNet`` as a network.
+
+        Parameters
+        ----------
+        bn : pyagrum.BayesNet
+            The network; all variables are categories by their labels.
+        target : str
+            The name of the class variable, any variable of the network.
+
+        Returns
+        -------
+        BayesNet
+            The network.
+
+        Examples
+        --------
+        >>> import pyagrum  # doctest: +SKIP
+        >>> BayesNet.from_pyagrum(pyagrum.fastBN("a->b->c"), "b")  # doctest: +SKIP
+        """
+        found: BayesNet = leaf("io").from_pyagrum(bn, target)
+        return found
+
+    def to_networkx(self) -> Any:
+        """Return the network as a ``networkx.DiGraph`` with tables (extra ``exchange``).
+
+        Returns
+        -------
+        networkx.DiGraph
+            Nodes have the attributes ``labels``, ``parents`` and ``table``, an array with an axis
+            for each parent in that order and the own one at the end.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> net = BayesNetClassifier("nb", "map").fit(iris.X, iris.y).network_
+        >>> net.to_networkx().nodes["petal width (cm)"]["table"].shape
+        (3, 3)
+        """
+        return leaf("io").to_networkx(self)
+
+    @classmethod
+    def from_networkx(cls, graph: Any, target: str) -> BayesNet:
+        """Return a ``networkx.DiGraph`` with tables as a network.
+
+        Parameters
+        ----------
+        graph : networkx.DiGraph
+            A graph whose nodes have the attributes ``labels`` and ``table``, as ``to_networkx``
+            gives them; ``parents`` tells the order of axes, by default that of the edges.
+        target : str
+            The name of the class variable, any variable of the network.
+
+        Returns
+        -------
+        BayesNet
+            The network.
+
+        Examples
+        --------
+        >>> import networkx
+        >>> graph = networkx.DiGraph([("rain", "wet")])
+        >>> graph.add_node("rain", labels=["no", "yes"], table=[0.8, 0.2])
+        >>> graph.add_node("wet", labels=["no", "yes"], table=[[0.9, 0.1], [0.2, 0.8]])
+        >>> BayesNet.from_networkx(graph, "rain").posterior({"wet": "yes"}).round(2).tolist()
+        [[0.33, 0.67]]
+        """
+        found: BayesNet = leaf("io").from_networkx(graph, target)
+        return found
+
     def _repr_html_(self) -> str:
         if self.class_parents:
             return f"<pre>{escape(repr(self))}</pre>"

@@ -19,7 +19,7 @@ import venv
 from pathlib import Path
 
 HERE = Path(__file__).parent
-EXTRAS = ("core", "plot", "cli", "solver", "dask")
+EXTRAS = ("core", "plot", "cli", "solver", "dask", "exchange")
 FOLDERS = ("bayesnet", "calibration", "cli", "io", "recipes", "report", "streams")
 MARKED = re.compile(r"# error: ([a-z-]+)$")
 FOUND = re.compile(r"^[^:]+:(\d+): error: .*\[([a-z-]+)\]$", re.M)

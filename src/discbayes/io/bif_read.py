@@ -88,17 +88,20 @@ def read_bif(
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
         raise BifError(f"{path} is not UTF-8 text: {error}") from None
-    return _Reader(str(path), *parse_bif(text, str(path), max_values), max_cells).network(target)
+    return NetworkReader(str(path), *parse_bif(text, str(path), max_values), max_cells).network(
+        target
+    )
 
 
 @dataclass
-class _Reader:
+class NetworkReader:
     """The blocks of a file, and the steps from them to a network."""
 
     source: str
     blocks: list[VariableBlock]
     tables: list[ProbabilityBlock]
     max_cells: int
+    has_lines: bool = True
 
     def network(self, target: str | None) -> BayesNet:
         """Return the network, given the name of the class variable."""
@@ -128,7 +131,8 @@ class _Reader:
         return with_two_resolutions(BayesNet(domain, tables), marked)
 
     def _fail(self, line: int, message: str) -> NoReturn:
-        raise BifError(f"{self.source}, line {line}: {one_line(message)}")
+        where = f"{self.source}, line {line}" if self.has_lines else self.source
+        raise BifError(f"{where}: {one_line(message)}")
 
     # ---- names
 
