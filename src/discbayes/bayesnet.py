@@ -26,7 +26,7 @@ from discbayes.data.table import is_missing
 from discbayes.engine import row_blocks
 from discbayes.inference import InferenceOptions, TooManyCellsError, WithOldLimits, renamed_limits
 from discbayes.inference.completion import BATCH_CELLS, without_missing_values
-from discbayes.network import CLASS, CPTs, Structure, add_leaves, normalize
+from discbayes.network import CLASS, CPTs, Structure, absorb_class, add_leaves, normalize
 
 
 @dataclass(frozen=True, eq=False)
@@ -363,6 +363,53 @@ class BayesNet(WithOldLimits, WithArrays):
         else:
             table = table[..., 0]
         return _readable(given, table, self.domain.features[feature].labels)
+
+    def with_table(self, name: str, table: Any) -> BayesNet:
+        """Return the network with another conditional probability table, as an expert knows it.
+
+        Parameters
+        ----------
+        name : str
+            The column, or the class by the name of the target.
+        table : array-like
+            The probabilities, with the axes of ``to_networkx``: the class, if it is a parent, the
+            other parents in their order, and the values of the column at the end. Parents of two
+            resolutions are there by their coarse intervals, as in ``tables``.
+
+        Returns
+        -------
+        BayesNet
+            A new network.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> net = BayesNetClassifier("nb", "map").fit(iris.X, iris.y).network_
+        >>> net.with_table("class", [0.5, 0.3, 0.2]).prior.round(2).tolist()
+        [0.5, 0.3, 0.2]
+        """
+        position = self._position(name)
+        features, of_class = self._own_tables, self.parameters.class_table
+        if position == CLASS:
+            shape = (self.domain.n_classes,) if of_class is None else of_class.log_table.shape
+        else:
+            *above, card, n_classes = features.layout.shapes[position]
+            by_class = features.structure.class_children[position]
+            shape = (*[n_classes] * by_class, *above, card)
+        with np.errstate(divide="ignore"):
+            logs = np.log(_distributions(table, shape, name))
+        if position == CLASS and of_class is None:
+            return replace(self, parameters=replace(features, log_prior=logs, prior_offset=None))
+        if position != CLASS:
+            log_theta = features.log_theta.copy()
+            own = features.layout.table(log_theta, position)
+            own[...] = np.moveaxis(logs, 0, -1) if by_class else logs[..., None]
+            features = replace(features, log_theta=log_theta)
+        if of_class is not None:
+            logs = logs if position == CLASS else of_class.log_table
+            features = absorb_class(features, of_class.parents, logs)
+        return replace(self, parameters=features)
 
     def normalized(self, keep: str = "joint") -> BayesNet:
         """Return the network with normalized tables, which some discriminative learners lack.
@@ -1135,6 +1182,20 @@ class BayesNet(WithOldLimits, WithArrays):
         if CLASS in given:
             known[CLASS] = int(self._encoder.transform_y([given[CLASS]])[0])
         return known
+
+
+def _distributions(table: Any, shape: tuple[int, ...], name: str) -> np.ndarray:
+    """Return a table of probabilities, and refuse what is not one."""
+    found = np.asarray(table, dtype=np.float64)
+    if found.shape != shape:
+        raise ValueError(f"the table of {name!r} has the shape {found.shape}, and needs {shape}")
+    total = found.sum(axis=-1, keepdims=True)
+    if not ((found >= 0).all() and (np.abs(total - 1) <= 1e-4).all()):
+        raise ValueError(
+            f"the distributions in the table of {name!r} must be at least 0 and sum to 1; their"
+            f" sums go from {total.min():.6g} to {total.max():.6g}"
+        )
+    return np.asarray(found / total)
 
 
 def _readable(

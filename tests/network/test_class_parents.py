@@ -189,3 +189,25 @@ def test_a_cycle_through_the_class_is_refused():
     # without edges from the class, its ancestors are no children
     given = Structure.from_edges([("a", "b"), ("b", "y")], ["a", "b", "c"], "y")
     assert given.class_children == (False, False, True)
+
+
+def test_a_table_is_replaced(rows):
+    X, y = rows
+    for edges in (EDGES, [("age", "smokes"), ("disease", "cough")]):
+        net = BayesNetClassifier(edges, "map").fit(X, y).network_
+        graph = net.to_networkx()
+        other = net
+        rng = np.random.default_rng(0)
+        for name in ("disease", "cough", "smokes"):
+            table = graph.nodes[name]["table"]
+            new = rng.dirichlet(np.ones(table.shape[-1]), table.shape[:-1])
+            other = other.with_table(name, new)
+            np.testing.assert_allclose(other.to_networkx().nodes[name]["table"], new, atol=1e-12)
+        kept = other.to_networkx().nodes["age"]["table"]
+        np.testing.assert_allclose(kept, graph.nodes["age"]["table"], atol=1e-12)
+        assert np.exp(full_log_joint(other.parameters)).sum() == pytest.approx(1)
+        assert other.edges(with_class=True) == net.edges(with_class=True)
+    with pytest.raises(ValueError, match="'cough' has the shape"):
+        net.with_table("cough", [0.5, 0.5])
+    with pytest.raises(ValueError, match="'smokes' must be at least 0 and sum to 1"):
+        net.with_table("smokes", graph.nodes["smokes"]["table"] * 2)
