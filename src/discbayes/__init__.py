@@ -13,9 +13,13 @@ from discbayes._version import __version__
 from discbayes.bayesnet import BayesNet
 from discbayes.classifier import BayesNetClassifier, BayesNetEnsemble
 from discbayes.data import (
+    Between,
     DataWarning,
     EqualFrequencyDiscretizer,
+    Likelihood,
     MDLPDiscretizer,
+    Not,
+    OneOf,
     TwoResolutionDiscretizer,
 )
 from discbayes.explanations import (
@@ -67,7 +71,7 @@ if TYPE_CHECKING:
     from discbayes.checking import check
     from discbayes.datasets import list_datasets, load_dataset
     from discbayes.evaluation.comparison import compare
-    from discbayes.io import load, read_bif
+    from discbayes.io import load, read_bif, read_network, write_network
 
 _LEAVES = {
     "check": "checking",
@@ -76,6 +80,8 @@ _LEAVES = {
     "load": "io",
     "load_dataset": "datasets",
     "read_bif": "io",
+    "read_network": "io",
+    "write_network": "io",
 }
 
 __all__ = [
@@ -87,6 +93,7 @@ __all__ = [
     "BayesNet",
     "BayesNetClassifier",
     "BayesNetEnsemble",
+    "Between",
     "Branching",
     "ClassificationRate",
     "ConditionalLikelihood",
@@ -103,6 +110,7 @@ __all__ = [
     "HillClimb",
     "Information",
     "LevelWeightedCCBN",
+    "Likelihood",
     "MDLPDiscretizer",
     "Margin",
     "MaxMargin",
@@ -110,6 +118,8 @@ __all__ = [
     "MaximumConditionalLikelihood",
     "MaximumLikelihood",
     "NaiveBayes",
+    "Not",
+    "OneOf",
     "OrderBased",
     "Relevance",
     "Slack",
@@ -129,8 +139,10 @@ __all__ = [
     "load_dataset",
     "margin_path",
     "read_bif",
+    "read_network",
     "recipe",
     "recipes",
+    "write_network",
 ]
 
 

@@ -22,6 +22,8 @@ EXTRA_OF = {
     "xgboost": "peers",
     "catboost": "peers",
     "interpret": "peers",
+    "pyagrum": "exchange",
+    "networkx": "exchange",
 }
 # packages that results can be converted to, and that no extra installs
 OTHERS = ("networkx", "shap")

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
+from html import escape
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -17,14 +18,15 @@ from discbayes._arrays import WithArrays
 from discbayes._deprecation import renamed_method, warn_renamed
 from discbayes._lazy_imports import leaf
 from discbayes._settings import is_integer
-from discbayes._text import listed
-from discbayes.data import Domain, FrameEncoder, Variable
+from discbayes._text import count_of, listed
+from discbayes.data import Domain, Evidence, FrameEncoder, Variable
+from discbayes.data.evidence import EvidenceColumn, evidence_columns
 from discbayes.data.frames import frame_like, free_name, make_frame, values_of, with_own_values
 from discbayes.data.table import is_missing
 from discbayes.engine import row_blocks
 from discbayes.inference import InferenceOptions, TooManyCellsError, WithOldLimits, renamed_limits
 from discbayes.inference.completion import BATCH_CELLS, without_missing_values
-from discbayes.network import CLASS, CPTs, Structure, normalize
+from discbayes.network import CLASS, CPTs, Structure, absorb_class, add_leaves, normalize
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,9 +152,39 @@ class BayesNet(WithOldLimits, WithArrays):
         return self.parameters.structure
 
     @property
+    def class_parents(self) -> tuple[str, ...]:
+        """The names of the parents of the class, which has none in most networks."""
+        own = self.parameters.class_table
+        return () if own is None else tuple(self.domain.names[p] for p in own.parents)
+
+    @property
     def n_parameters(self) -> int:
         """The number of free parameters."""
-        return self.parameters.n_parameters
+        own = self.parameters.class_table
+        if own is None:
+            return self.parameters.n_parameters
+        of_class = own.log_table.size // own.log_table.shape[-1] - 1
+        return own.features.n_parameters + of_class * (self.parameters.n_classes - 1)
+
+    def require_root(self, what: str) -> None:
+        """Refuse a network in which the class has parents.
+
+        Parameters
+        ----------
+        what : str
+            What needs a class without parents, for the message.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> BayesNetClassifier("nb", "map").fit(iris.X, iris.y).network_.require_root("this")
+        """
+        if self.class_parents:
+            raise ValueError(
+                f"{what} needs a class without parents, and {self.domain.target.name!r} has the"
+                f" parents {listed(self.class_parents)}"
+            )
 
     @property
     def inference_options(self) -> InferenceOptions:
@@ -167,7 +199,14 @@ class BayesNet(WithOldLimits, WithArrays):
 
     @cached_property
     def prior(self) -> np.ndarray:
-        """The normalized table of the class: P(c) if all tables are normalized."""
+        """The normalized table of the class: P(c) if all tables are normalized.
+
+        Of a class that has parents, it is P(c) too.
+        """
+        if self.class_parents:
+            blank = inference.blank_rows(self.parameters, 1)
+            uniform = np.full(self.domain.n_classes, 1 / self.domain.n_classes)
+            return inference.posterior(self.log_joint_of(blank), uniform)[0]
         prior = np.exp(self.parameters.log_prior - self.parameters.log_prior.max())
         return prior / prior.sum()
 
@@ -193,15 +232,55 @@ class BayesNet(WithOldLimits, WithArrays):
         >>> net.with_prior(np.log([0.5, 0.25, 0.25])).prior.round(2).tolist()
         [0.5, 0.25, 0.25]
         """
+        if self.class_parents:
+            # the odds change as those of the shares do, whatever the parents are
+            with np.errstate(divide="ignore"):
+                change = log_prior - np.log(self.prior)
+            change = np.where(np.isnan(change), -np.inf, change)
+            return replace(self, parameters=replace(self.parameters, log_prior=change))
         return replace(self, parameters=self.parameters.with_prior(log_prior))
 
+    def with_evidence(self, columns: Sequence[EvidenceColumn]) -> BayesNet:
+        """Return the network with a leaf for each column of evidence.
+
+        Parameters
+        ----------
+        columns : sequence of EvidenceColumn
+            The evidence, as ``FrameEncoder.transform_evidence`` returns it.
+
+        Returns
+        -------
+        BayesNet
+            The network; its last columns are the evidence, whose names are those of the columns
+            that it is about.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> net = BayesNetClassifier("nb", "map").fit(iris.X, iris.y).network_
+        >>> net.with_evidence([]) is net
+        True
+        """
+        if not columns:
+            return self
+        features = list(self.domain.features)
+        for column in columns:
+            about = self._variable(column.position)
+            if column.position != CLASS:
+                features[column.position] = replace(about, coarse_cuts=None)
+            features.append(replace(column.variable, name=about.name))
+        domain = replace(self.domain, features=tuple(features))
+        leaves = [(column.position, column.probabilities) for column in columns]
+        return replace(self, domain=domain, parameters=add_leaves(self.parameters, leaves))
+
     def edges(self, with_class: bool = False) -> list[tuple[str, str]]:
-        """Return the edges between columns by name.
+        """Return the edges between columns by name; those into a class with parents come last.
 
         Parameters
         ----------
         with_class : bool, default=False
-            Whether to include the edges from the class.
+            Whether to include the edges from and to the class.
 
         Returns
         -------
@@ -215,8 +294,23 @@ class BayesNet(WithOldLimits, WithArrays):
         >>> BayesNetClassifier("tan", "hybrid").fit(iris.X, iris.y).network_.edges()[0]
         ('petal length (cm)', 'sepal length (cm)')
         """
-        target = self.domain.target.name if with_class else None
-        return self.structure.edges(self.domain.names, target)
+        target = self.domain.target.name
+        found = self._own_tables.structure.edges(self.domain.names, target if with_class else None)
+        return found + [(parent, target) for parent in self.class_parents if with_class]
+
+    @property
+    def own_structure(self) -> Structure:
+        """The structure with the parents of the class; ``structure`` is that of inference."""
+        own = self.parameters.class_table
+        if own is None:
+            return self.structure
+        return replace(own.features.structure, class_parents=own.parents)
+
+    @property
+    def _own_tables(self) -> CPTs:
+        """The tables of the features, without that of a class with parents."""
+        own = self.parameters.class_table
+        return self.parameters if own is None else own.features
 
     def tables(self, library: bool | str = "auto") -> dict[str, Any]:
         """Return the conditional probability tables as frames, by column name.
@@ -244,10 +338,15 @@ class BayesNet(WithOldLimits, WithArrays):
         (3, 4)
         """
         target = self.domain.target
-        prior = {
-            target.name: np.array(target.labels, dtype=object),
-            free_name("probability", [target.name]): np.exp(self.parameters.log_prior),
-        }
+        own = self.parameters.class_table
+        if own is None:
+            prior = {
+                target.name: np.array(target.labels, dtype=object),
+                free_name("probability", [target.name]): np.exp(self.parameters.log_prior),
+            }
+        else:
+            given = [self.domain.coarse.features[p] for p in own.parents]
+            prior = _readable(given, np.exp(own.log_table), target.labels)
         tables = {target.name: make_frame(prior, library)}
         for feature, name in enumerate(self.domain.names):
             tables[name] = make_frame(self._table_columns(feature), library)
@@ -255,21 +354,62 @@ class BayesNet(WithOldLimits, WithArrays):
 
     def _table_columns(self, feature: int) -> dict[str, np.ndarray]:
         """Return the columns of the readable table of one feature."""
-        table = np.exp(self.parameters.log_table(feature))
-        given = [self.domain.coarse.features[p] for p in self.structure.parents[feature]]
-        if self.structure.class_children[feature]:
+        tables = self._own_tables
+        table = np.exp(tables.log_table(feature))
+        given = [self.domain.coarse.features[p] for p in tables.structure.parents[feature]]
+        if tables.structure.class_children[feature]:
             given = [self.domain.target, *given]
             table = np.moveaxis(table, -1, 0)
         else:
             table = table[..., 0]
-        rows = list(product(*(variable.labels for variable in given)))
-        columns = {
-            v.name: np.array([row[k] for row in rows], dtype=object) for k, v in enumerate(given)
-        }
-        flat = table.reshape(len(rows), -1)
-        for k, label in enumerate(self.domain.features[feature].labels):
-            columns[free_name(label, columns)] = flat[:, k]
-        return columns
+        return _readable(given, table, self.domain.features[feature].labels)
+
+    def with_table(self, name: str, table: Any) -> BayesNet:
+        """Return the network with another conditional probability table, as an expert knows it.
+
+        Parameters
+        ----------
+        name : str
+            The column, or the class by the name of the target.
+        table : array-like
+            The probabilities, with the axes of ``to_networkx``: the class, if it is a parent, the
+            other parents in their order, and the values of the column at the end. Parents of two
+            resolutions are there by their coarse intervals, as in ``tables``.
+
+        Returns
+        -------
+        BayesNet
+            A new network.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> net = BayesNetClassifier("nb", "map").fit(iris.X, iris.y).network_
+        >>> net.with_table("class", [0.5, 0.3, 0.2]).prior.round(2).tolist()
+        [0.5, 0.3, 0.2]
+        """
+        position = self._position(name)
+        features, of_class = self._own_tables, self.parameters.class_table
+        if position == CLASS:
+            shape = (self.domain.n_classes,) if of_class is None else of_class.log_table.shape
+        else:
+            *above, card, n_classes = features.layout.shapes[position]
+            by_class = features.structure.class_children[position]
+            shape = (*[n_classes] * by_class, *above, card)
+        with np.errstate(divide="ignore"):
+            logs = np.log(_distributions(table, shape, name))
+        if position == CLASS and of_class is None:
+            return replace(self, parameters=replace(features, log_prior=logs, prior_offset=None))
+        if position != CLASS:
+            log_theta = features.log_theta.copy()
+            own = features.layout.table(log_theta, position)
+            own[...] = np.moveaxis(logs, 0, -1) if by_class else logs[..., None]
+            features = replace(features, log_theta=log_theta)
+        if of_class is not None:
+            logs = logs if position == CLASS else of_class.log_table
+            features = absorb_class(features, of_class.parents, logs)
+        return replace(self, parameters=features)
 
     def normalized(self, keep: str = "joint") -> BayesNet:
         """Return the network with normalized tables, which some discriminative learners lack.
@@ -297,6 +437,8 @@ class BayesNet(WithOldLimits, WithArrays):
         >>> net.parameters.is_normalized, net.normalized().parameters.is_normalized
         (False, True)
         """
+        if self.class_parents:
+            return self  # each of its tables is normalized by itself
         tables = normalize(self.parameters, keep, self.domain.names)
         return self if tables is self.parameters else replace(self, parameters=tables)
 
@@ -323,7 +465,11 @@ class BayesNet(WithOldLimits, WithArrays):
         >>> net.log_joint(iris.X).shape
         (150, 3)
         """
-        return self.log_joint_of(self.encode(X))
+        codes, columns = self._encoder.transform_evidence(X)
+        log_joint = self.with_evidence(columns).log_joint_of(codes)
+        for column in columns:
+            log_joint += column.log_scale[:, None]
+        return log_joint
 
     def log_joint_of(self, codes: np.ndarray) -> np.ndarray:
         """Return log P(c, x observed) of rows that are codes already.
@@ -397,12 +543,11 @@ class BayesNet(WithOldLimits, WithArrays):
         >>> float(net.posterior_with_error(iris.X)[1].max())
         0.0
         """
-        codes = self.encode(X)
+        codes, columns = self._encoder.transform_evidence(X)
         relative = np.zeros((codes.shape[1], self.parameters.n_classes))
+        tables = self.with_evidence(columns).parameters
         with self._named_limits():
-            log_joint = inference.log_joint(
-                self.parameters, codes, self.inference_options, relative
-            )
+            log_joint = inference.log_joint(tables, codes, self.inference_options, relative)
         posterior = inference.posterior(log_joint, self.prior, self.n_jobs)
         return posterior, inference.posterior_error(posterior, relative)
 
@@ -514,7 +659,8 @@ class BayesNet(WithOldLimits, WithArrays):
         variables : str or sequence of str
             The columns to ask for; the class by the name of the target.
         evidence : mapping of column names to values, optional
-            The values that are observed.
+            What is observed of columns and of the class: values, or evidence such as
+            ``OneOf("medium", "large")``, ``Between(40, 60)``, ``Not("red")`` and ``Likelihood``.
 
         Returns
         -------
@@ -531,7 +677,7 @@ class BayesNet(WithOldLimits, WithArrays):
           < 0.8: 0.99...
         """
         asked = [variables] if isinstance(variables, str) else list(variables)
-        known = self._evidence(evidence or {})
+        tables, known, _ = self._given(evidence or {})
         positions = [self._position(name) for name in asked]
         repeated = {
             name for name in asked if asked.count(name) > 1 or self._position(name) in known
@@ -543,7 +689,7 @@ class BayesNet(WithOldLimits, WithArrays):
             )
         with self._named_limits():
             probabilities = inference.joint_posterior(
-                self.parameters, positions, known, self.inference_options
+                tables, positions, known, self.inference_options
             )
         labels = tuple(tuple(self._variable(p).labels) for p in positions)
         return Posterior(tuple(asked), labels, probabilities)
@@ -556,7 +702,8 @@ class BayesNet(WithOldLimits, WithArrays):
         Parameters
         ----------
         evidence : mapping of column names to values, optional
-            The values that are observed.
+            What is observed of columns and of the class: values, or evidence such as
+            ``OneOf("medium", "large")``, ``Between(40, 60)``, ``Not("red")`` and ``Likelihood``.
 
         Returns
         -------
@@ -574,15 +721,15 @@ class BayesNet(WithOldLimits, WithArrays):
         >>> values["petal width (cm)"]
         '< 0.8'
         """
-        known = self._evidence(evidence or {})
-        codes = inference.blank_rows(self.parameters, 1)
+        tables, known, log_scale = self._given(evidence or {})
+        codes = inference.blank_rows(tables, 1)
         for position, code in known.items():
             if position != CLASS:
                 codes[position] = code
         classes = np.array([known[CLASS]]) if CLASS in known else None
         with self._named_limits():
             filled, chosen, value = inference.most_probable(
-                self.parameters, codes, classes, self.inference_options
+                tables, codes, classes, self.inference_options
             )
         if value[0] == -np.inf:
             raise ValueError(
@@ -595,7 +742,7 @@ class BayesNet(WithOldLimits, WithArrays):
         }
         if classes is None:
             found[self.domain.target.name] = self.domain.target.decode(chosen)[0]
-        return found, float(value[0] - self._log_partition())
+        return found, float(value[0] + log_scale - self._log_partition())
 
     def missing_posteriors_of(self, codes: np.ndarray) -> dict[int, np.ndarray]:
         """Return P(value | x observed, c) of every missing value of one row of codes.
@@ -782,23 +929,97 @@ class BayesNet(WithOldLimits, WithArrays):
         """
         leaf("io").write_bif(self, path)
 
-    def to_networkx(self) -> Any:
-        """Return the structure as a ``networkx.DiGraph``, with names; needs networkx.
+    def to_pyagrum(self) -> Any:
+        """Return the network as a ``pyagrum.BayesNet`` (extra ``exchange``).
+
+        Variables have the names of the columns, and labels the texts of their values. A column of
+        two resolutions that has children is two variables, as in `to_bif`.
 
         Returns
         -------
-        networkx.DiGraph
-            A node for each column and the class.
+        pyagrum.BayesNet
+            The network.
 
         Examples
         --------
         >>> from discbayes import BayesNetClassifier, load_dataset
         >>> iris = load_dataset("iris")
-        >>> net = BayesNetClassifier("tan", "map").fit(iris.X, iris.y).network_
-        >>> net.to_networkx().number_of_edges()
-        7
+        >>> net = BayesNetClassifier("nb", "map").fit(iris.X, iris.y).network_
+        >>> bn = net.to_pyagrum()  # doctest: +SKIP
         """
-        return self.structure.to_networkx(self.domain.names, self.domain.target.name)
+        return leaf("io").to_pyagrum(self)
+
+    @classmethod
+    def from_pyagrum(cls, bn: Any, target: str) -> BayesNet:
+        """Return a ``pyagrum.BayesNet`` as a network.
+
+        Parameters
+        ----------
+        bn : pyagrum.BayesNet
+            The network; all variables are categories by their labels.
+        target : str
+            The name of the class variable, any variable of the network.
+
+        Returns
+        -------
+        BayesNet
+            The network.
+
+        Examples
+        --------
+        >>> import pyagrum  # doctest: +SKIP
+        >>> BayesNet.from_pyagrum(pyagrum.fastBN("a->b->c"), "b")  # doctest: +SKIP
+        """
+        found: BayesNet = leaf("io").from_pyagrum(bn, target)
+        return found
+
+    def to_networkx(self) -> Any:
+        """Return the network as a ``networkx.DiGraph`` with tables (extra ``exchange``).
+
+        Returns
+        -------
+        networkx.DiGraph
+            Nodes have the attributes ``labels``, ``parents`` and ``table``, an array with an axis
+            for each parent in that order and the own one at the end.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> net = BayesNetClassifier("nb", "map").fit(iris.X, iris.y).network_
+        >>> net.to_networkx().nodes["petal width (cm)"]["table"].shape
+        (3, 3)
+        """
+        return leaf("io").to_networkx(self)
+
+    @classmethod
+    def from_networkx(cls, graph: Any, target: str) -> BayesNet:
+        """Return a ``networkx.DiGraph`` with tables as a network.
+
+        Parameters
+        ----------
+        graph : networkx.DiGraph
+            A graph whose nodes have the attributes ``labels`` and ``table``, as ``to_networkx``
+            gives them; ``parents`` tells the order of axes, by default that of the edges.
+        target : str
+            The name of the class variable, any variable of the network.
+
+        Returns
+        -------
+        BayesNet
+            The network.
+
+        Examples
+        --------
+        >>> import networkx
+        >>> graph = networkx.DiGraph([("rain", "wet")])
+        >>> graph.add_node("rain", labels=["no", "yes"], table=[0.8, 0.2])
+        >>> graph.add_node("wet", labels=["no", "yes"], table=[[0.9, 0.1], [0.2, 0.8]])
+        >>> BayesNet.from_networkx(graph, "rain").posterior({"wet": "yes"}).round(2).tolist()
+        [[0.33, 0.67]]
+        """
+        found: BayesNet = leaf("io").from_networkx(graph, target)
+        return found
 
     def to_dot(self) -> str:
         """Return the structure in the DOT language, which Graphviz draws.
@@ -823,14 +1044,18 @@ class BayesNet(WithOldLimits, WithArrays):
         return "\n".join(["digraph {", *nodes, *edges, "}"])
 
     def _repr_html_(self) -> str:
+        if self.class_parents:
+            return f"<pre>{escape(repr(self))}</pre>"
         return leaf("report").network_html(self)
 
     def __repr__(self) -> str:
         unused = f" ({len(self.domain.unused)} not used)" if self.domain.unused else ""
+        n_parents = len(self.class_parents)
+        of_class = f"{count_of(n_parents, 'parent')} of the class, " if n_parents else ""
         return (
             f"<BayesNet: {len(self.domain.features)} features{unused}, {self.domain.n_classes}"
-            f" classes, {self.structure.n_edges} edges between features, {self.n_parameters}"
-            " parameters>"
+            f" classes, {self._own_tables.structure.n_edges} edges between features, {of_class}"
+            f"{self.n_parameters} parameters>"
         )
 
     # ---- between values and codes
@@ -943,6 +1168,25 @@ class BayesNet(WithOldLimits, WithArrays):
     def _variable(self, position: int) -> Variable:
         return self.domain.target if position == CLASS else self.domain.features[position]
 
+    def _given(self, evidence: Mapping[str, Any]) -> tuple[CPTs, dict[int, int], float]:
+        """Return tables with leaves for evidence that is not one value, and the observed codes.
+
+        The last number is the logarithm of what the likelihoods were divided by.
+        """
+        soft = {
+            self._position(name): {0: kind}
+            for name, kind in evidence.items()
+            if isinstance(kind, Evidence)
+        }
+        known = self._evidence(
+            {name: value for name, value in evidence.items() if self._position(name) not in soft}
+        )
+        columns = evidence_columns(soft, [*self.domain.features, self.domain.target], 1)
+        for place, _ in enumerate(columns, self.structure.n_features):
+            known[place] = 0
+        scale = sum(float(column.log_scale[0]) for column in columns)
+        return self.with_evidence(columns).parameters, known, scale
+
     def _evidence(self, evidence: Mapping[str, Any]) -> dict[int, int]:
         """Return the codes of observed values by position, and refuse values never seen at fit."""
         given = {self._position(name): value for name, value in evidence.items()}
@@ -960,6 +1204,34 @@ class BayesNet(WithOldLimits, WithArrays):
         if CLASS in given:
             known[CLASS] = int(self._encoder.transform_y([given[CLASS]])[0])
         return known
+
+
+def _distributions(table: Any, shape: tuple[int, ...], name: str) -> np.ndarray:
+    """Return a table of probabilities, and refuse what is not one."""
+    found = np.asarray(table, dtype=np.float64)
+    if found.shape != shape:
+        raise ValueError(f"the table of {name!r} has the shape {found.shape}, and needs {shape}")
+    total = found.sum(axis=-1, keepdims=True)
+    if not ((found >= 0).all() and (np.abs(total - 1) <= 1e-4).all()):
+        raise ValueError(
+            f"the distributions in the table of {name!r} must be at least 0 and sum to 1; their"
+            f" sums go from {total.min():.6g} to {total.max():.6g}"
+        )
+    return np.asarray(found / total)
+
+
+def _readable(
+    given: Sequence[Variable], table: np.ndarray, labels: Sequence[str]
+) -> dict[str, np.ndarray]:
+    """Return the columns of a readable table: those of what is given, and one for each value."""
+    rows = list(product(*(variable.labels for variable in given)))
+    columns = {
+        v.name: np.array([row[k] for row in rows], dtype=object) for k, v in enumerate(given)
+    }
+    flat = table.reshape(len(rows), -1)
+    for k, label in enumerate(labels):
+        columns[free_name(label, columns)] = flat[:, k]
+    return columns
 
 
 BayesNet.__init__ = renamed_limits(  # type: ignore[method-assign]

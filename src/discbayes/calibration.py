@@ -30,6 +30,7 @@ from sklearn.isotonic import IsotonicRegression
 from discbayes import inference
 from discbayes._settings import is_integer
 from discbayes.bayesnet import BayesNet
+from discbayes.data.evidence import EvidenceColumn
 from discbayes.engine import parallel_map
 from discbayes.inference import log_marginal
 
@@ -403,7 +404,9 @@ class LogPool(Calibration):
 
     @property
     def _used(self) -> np.ndarray:
-        return self.generative.domain.cards > 1
+        domain = self.generative.domain
+        columns = np.array([feature.kind != "evidence" for feature in domain.features], dtype=bool)
+        return columns & (domain.cards > 1)
 
     def _n_unknown(self, codes: np.ndarray) -> np.ndarray:
         """Return how many values of each row are not known, among columns of several values."""
@@ -805,6 +808,17 @@ class CalibratedPosterior:
                 " none in calibration: give class_prior at fit, or fit with calibrate=None"
             )
 
+    def with_evidence(self, columns: Sequence[EvidenceColumn]) -> CalibratedPosterior:
+        """Return the posterior of rows with evidence, whose codes those of the evidence follow."""
+        if not columns:
+            return self
+        calibration = self.calibration
+        if isinstance(calibration, LogPool):
+            generative = calibration.generative.with_evidence(columns)
+            calibration = replace(calibration, generative=generative)
+        network = self.network.with_evidence(columns)
+        return replace(self, network=network, calibration=calibration)
+
     def log_joint(self, codes: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
         """Return the log-joint behind the posterior; calibrated, it has the prior of the fit.
 
@@ -981,6 +995,11 @@ class PooledPosterior:
         change = np.full(kept.size, -np.inf)
         change[kept] = self.log_prior[kept] - self.log_shares[kept]
         return normalized(possible_rows(posterior + change, np.exp(self.log_prior)))
+
+    def with_evidence(self, columns: Sequence[Sequence[EvidenceColumn]]) -> PooledPosterior:
+        """Return the pool of rows with evidence, given as that of each member."""
+        pairs = zip(self.members, columns, strict=True)
+        return replace(self, members=tuple(one.with_evidence(found) for one, found in pairs))
 
     def posterior(self, codes: Sequence[np.ndarray]) -> np.ndarray:
         """Return P(c | x observed)."""

@@ -108,7 +108,7 @@ def test_class_edges_say_whose_parent_the_class_is():
         ([("a", "z")], ["a", "b"], "names 'z', which is not a feature; the features are"),
         ([("a", 2)], ["a", "b"], "names 2, which is not a feature"),
         ([("a", True)], ["a", "b"], "names True, which is not a feature"),
-        ([("a", "y")], ["a", "b"], "the class 'y' cannot have a parent, but the edges give it 'a'"),
+        ([("a", "y"), ("y", "b"), ("b", "a")], ["a", "b"], "the edges form a cycle"),
         ([], ["a", "a"], "two features have the same name"),
         ([], ["a", "y"], "'y' is the name of a feature and of the class"),
         (

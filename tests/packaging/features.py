@@ -70,6 +70,16 @@ def solver(folder: Path) -> None:
     assert clf.score(X, y) > 0.7
 
 
+def exchange(folder: Path) -> None:
+    """A network for another program, and back."""
+    from discbayes import BayesNetClassifier, read_network, write_network
+
+    net = BayesNetClassifier("nb", "map").fit(*table()).network_
+    write_network(net, folder / "network.xdsl")
+    again = read_network(folder / "network.xdsl", "class")
+    assert np.allclose(again.posterior({}), net.posterior({}), atol=1e-5)
+
+
 def dask(folder: Path) -> None:
     """Two processes."""
     from discbayes import BayesNetClassifier

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
-EXTRAS = ("core", "plot", "cli", "solver", "dask")
+EXTRAS = ("core", "plot", "cli", "solver", "dask", "exchange")
 FOLDERS = ("bayesnet", "calibration", "cli", "io", "recipes", "report", "streams")
 MARKED = re.compile(r"# error: ([a-z-]+)$")
 FOUND = re.compile(r"^[^:]+:(\d+): error: .*\[([a-z-]+)\]$", re.M)

@@ -434,7 +434,7 @@ def test_fixed_structures():
         ),
         ([("x0", "x7")], "an edge names 'x7', which is not a feature"),
         ([("x0", "x1"), ("x1", "x0")], "the edges form a cycle: x0 -> x1 -> x0"),
-        ([("x0", "y")], "the class 'y' cannot have a parent"),
+        ([("x0", "y"), ("y", "x0")], "the edges form a cycle"),
         (["x0"], "edges are pairs"),
     ],
 )

@@ -46,6 +46,7 @@ from discbayes.classifier.predicting import PosteriorClassifier
 from discbayes.classifier.training_rows import TableRows, TrainingRows, open_training_rows
 from discbayes.counts import Counts
 from discbayes.data import Domain, TwoResolutionDiscretizer
+from discbayes.data.evidence import EvidenceColumn
 from discbayes.data.folds import FoldAssignment
 from discbayes.data.frames import make_frame
 from discbayes.data.rows import Rows
@@ -326,6 +327,15 @@ class BayesNetEnsemble(PosteriorClassifier):
         """
         check_is_fitted(self)
         return self._codes_of(self._read_known(X))
+
+    def _encode_evidence(self, X: Any) -> tuple[list[np.ndarray], list[list[EvidenceColumn]]]:
+        """Return the codes of rows and their evidence, for each member."""
+        check_is_fitted(self)
+        table = self._read_known(X)
+        if not table.evidence:
+            return self._codes_of(table), [[] for _ in self.members_]
+        pairs = [one._encoder.transform_evidence(table, self.unknown) for one in self.members_]
+        return [codes for codes, _ in pairs], [columns for _, columns in pairs]
 
     def _codes_of(self, table: Table) -> list[np.ndarray]:
         return parallel_map(

@@ -40,7 +40,8 @@ from discbayes.classifier.predicting import PosteriorClassifier
 from discbayes.classifier.training_rows import open_training_rows
 from discbayes.classifier.unlabeled import use_unlabeled
 from discbayes.counts import SufficientStatistics
-from discbayes.data import Domain
+from discbayes.data import Domain, FrameEncoder
+from discbayes.data.evidence import EvidenceColumn
 from discbayes.data.table import Table
 from discbayes.data.table_reader import read_table
 from discbayes.explanations import (
@@ -478,6 +479,38 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
         adopt(merged, model)
         return merged
 
+    @classmethod
+    def from_network(cls, network: BayesNet) -> BayesNetClassifier:
+        """Return a classifier that predicts by a network, as if it had been fitted.
+
+        So networks that were read, or made by experts, can predict, explain and ask. They are not
+        calibrated.
+
+        Parameters
+        ----------
+        network : BayesNet
+            The network, such as ``read_bif`` returns.
+
+        Returns
+        -------
+        BayesNetClassifier
+            The classifier. Its settings, which another ``fit`` would use, are the default ones.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> net = BayesNetClassifier("nb", "map").fit(iris.X, iris.y).network_
+        >>> BayesNetClassifier.from_network(net).predict({"petal width (cm)": 0.3})
+        array(['setosa'], dtype=...)
+        """
+        limits = {name: getattr(network, name) for name in ("max_cells", "beyond_max_cells")}
+        classifier = cls(n_jobs=network.n_jobs, **limits)
+        encoder = FrameEncoder.from_domain(network.domain, n_jobs=network.n_jobs)
+        columns = read_columns(network.domain.names, True)
+        adopt(classifier, FittedModel(encoder, network, columns=columns))
+        return classifier
+
     # ---- predicting
 
     @property
@@ -520,7 +553,11 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
         """
         if is_source(X):
             return self._predict_source(X, "predict_joint_log_proba")
-        return self._current_network().log_joint_of(self.encode(X))
+        codes, columns = self._encode_evidence(X)
+        log_joint = self._current_network().with_evidence(columns).log_joint_of(codes)
+        for column in columns:
+            log_joint += column.log_scale[:, None]
+        return log_joint
 
     def calibrated_posterior(
         self, class_prior: Sequence[float] | None = None
@@ -590,6 +627,15 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
                 return few
         return self._encoder.transform(self._read_known(X), self.unknown)
 
+    def _encode_evidence(self, X: Any) -> tuple[np.ndarray, list[EvidenceColumn]]:
+        """Return the codes of rows with the columns of the fit, and their evidence."""
+        check_is_fitted(self)
+        if hasattr(self, "feature_names_in_"):
+            few = self._encoder.encode_few(X, self.unknown)
+            if few is not None:
+                return few, []
+        return self._encoder.transform_evidence(self._read_known(X), self.unknown)
+
     # ---- explaining
 
     @inference.one_warning()
@@ -629,9 +675,9 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
         petal width (cm) in [0.8, 1.05): +2.1 for versicolor, given petal length (cm) in [3.4, 3.65)
         ...
         """
-        posterior = self.calibrated_posterior(class_prior)
+        posterior, codes = self._observe(X, class_prior)
         reference = None if against is None else class_position(self.classes_, against, "against")
-        return explain(posterior, self.encode(X), reference)
+        return explain(posterior, codes, reference)
 
     @inference.one_warning()
     def relevance(
@@ -771,8 +817,9 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
         'petal width (cm)'
         """
         posterior = self.calibrated_posterior(class_prior)
-        _, codes = self._encode_row(x)
-        return value_of_information(posterior, codes, costs, prices)
+        row = one_row(x, self.network_.domain.names)
+        codes, columns = self._encoder.transform_evidence(row, self.unknown)
+        return value_of_information(posterior.with_evidence(columns), codes, costs, prices)
 
     def _encode_row(self, x: Any) -> tuple[Table, np.ndarray]:
         """Return a row as it was read, and its codes."""

@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import validate_data
 
-from discbayes._text import count_of
+from discbayes._text import count_of, listed
 from discbayes.bayesnet import BayesNet
 from discbayes.calibration import AUTO, Calibration, check_calibration, log_prior_of
 from discbayes.classifier.learner_words import learner_in_words
@@ -229,8 +229,8 @@ def _refuse_unknown_name(setting: str, given: Any, known: Iterable[str], others:
     """Refuse a name that is not known, and list those that are."""
     names = dict.fromkeys([AUTO, *known])
     if isinstance(given, str) and given not in names:
-        listed = ", ".join(map(repr, names))
-        raise ValueError(f"{setting}={given!r} is not known; it is one of {listed}{others}")
+        choices = ", ".join(map(repr, names))
+        raise ValueError(f"{setting}={given!r} is not known; it is one of {choices}{others}")
 
 
 def _check_unlabeled(classifier: Any, parameters: Any) -> None:
@@ -365,7 +365,24 @@ def learn_structure(plan: FitPlan, data: Any, counts: Counts, context: Context) 
     structure: Structure = plan.structure.learn(data.coarse, coarse_counts, context)
     layout = Layout.of(structure, data)
     layout.require(data.domain.names)
+    if structure.class_parents:
+        _check_class_parents(plan, data, structure)
     return structure
+
+
+def _check_class_parents(plan: FitPlan, data: Any, structure: Structure) -> None:
+    """Refuse parents of the class where the parameters or the rows do not allow for them."""
+    if not getattr(plan.parameters, "supports_class_parents", False):
+        parents = listed([data.domain.names[p] for p in structure.class_parents])
+        raise ValueError(
+            f"{type(plan.parameters).__name__} needs a class without parents, and the structure"
+            f" gives {data.domain.target.name!r} the parents {parents}: use the parameters"
+            ' "map" or "ml"'
+        )
+    if isinstance(data, SufficientStatistics):
+        raise ValueError(
+            "partial_fit and merge need a class without parents: use fit, which reads the rows"
+        )
 
 
 def learn_generative(plan: FitPlan, data: Rows, network: BayesNet, classes: np.ndarray) -> BayesNet:
@@ -386,15 +403,16 @@ def make_network(
     """
     if not getattr(plan.parameters, "prior_is_shares", False):
         parameters = parameters.learned_with(class_weight)
-    if plan.class_prior is not None:
-        parameters = parameters.with_prior(log_prior_of(plan.class_prior, parameters.n_classes))
-    return BayesNet(
+    network = BayesNet(
         domain,
         parameters,
         max_cells=plan.limits.max_cells,
         beyond_max_cells=plan.limits.beyond_max_cells,
         n_jobs=plan.context.n_jobs,
     )
+    if plan.class_prior is None:
+        return network
+    return network.with_prior(log_prior_of(plan.class_prior, parameters.n_classes))
 
 
 def share_missing(data: Rows, counts: Counts) -> float:
@@ -471,7 +489,8 @@ def _n_cells(plan: FitPlan, data: Rows) -> int:
     structure = read_structure(data, learner.structure, "given")
     layout = Layout.of(structure, data)
     layout.require(data.domain.names)
-    return layout.size
+    # the table of a class with parents is not among the counts of families
+    return MAX_KEPT_CELLS + 1 if structure.class_parents else layout.size
 
 
 def why_not_incremental(classifier: Any) -> str | None:
@@ -567,7 +586,7 @@ def adopt(classifier: Any, model: FittedModel) -> None:
         "calibration_": model.calibration,
         "classes_": model.encoder.classes_,
         "network_": model.network,
-        "structure_": model.network.structure,
+        "structure_": model.network.own_structure,
         "history_": list(model.history),
         "n_samples_seen_": model.n_rows,
     }

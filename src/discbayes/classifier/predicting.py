@@ -57,6 +57,16 @@ class PosteriorClassifier(ClassifierMixin, BaseEstimator):
     def calibrated_posterior(self, class_prior: Sequence[float] | None = None) -> Any:
         """Return the posterior as a function of codes."""
 
+    @abstractmethod
+    def _encode_evidence(self, X: Any) -> tuple[Any, Any]:
+        """Return the codes of rows with the columns of the fit, and their evidence."""
+
+    def _observe(self, X: Any, class_prior: Sequence[float] | None = None) -> tuple[Any, Any]:
+        """Return the posterior with the evidence of rows that is not one value, and their codes."""
+        posterior = self.calibrated_posterior(class_prior)
+        codes, columns = self._encode_evidence(X)
+        return posterior.with_evidence(columns), codes
+
     def predict(
         self, X: Any, class_prior: Sequence[float] | None = None, costs: Any = None
     ) -> np.ndarray:
@@ -89,8 +99,7 @@ class PosteriorClassifier(ClassifierMixin, BaseEstimator):
         """
         if is_source(X):
             return self._predict_source(X, "predict", class_prior=class_prior, costs=costs)
-        posterior = self.calibrated_posterior(class_prior)
-        codes = self.encode(X)
+        posterior, codes = self._observe(X, class_prior)
         if costs is None:
             return self.classes_[posterior.decisions(codes)]
         matrix = cost_matrix(costs, self.classes_)
@@ -100,7 +109,8 @@ class PosteriorClassifier(ClassifierMixin, BaseEstimator):
         """Return P(c | x observed); missing and unseen values are marginalized exactly.
 
         With ``missing="value"`` a missing value is a value of its column, if the column had any at
-        fit; columns that a mapping leaves out are marginalized.
+        fit; columns that a mapping leaves out are marginalized. A cell may also hold evidence that
+        is not one value: ``OneOf``, ``Between``, ``Not`` or ``Likelihood``.
 
         Parameters
         ----------
@@ -126,7 +136,8 @@ class PosteriorClassifier(ClassifierMixin, BaseEstimator):
         """
         if is_source(X):
             return self._predict_source(X, "predict_proba", class_prior=class_prior)
-        return self.calibrated_posterior(class_prior).posterior(self.encode(X))
+        posterior, codes = self._observe(X, class_prior)
+        return posterior.posterior(codes)
 
     def predict_log_proba(self, X: Any, class_prior: Sequence[float] | None = None) -> np.ndarray:
         """Return log P(c | x observed), exact also where P underflows.
@@ -153,7 +164,8 @@ class PosteriorClassifier(ClassifierMixin, BaseEstimator):
         """
         if is_source(X):
             return self._predict_source(X, "predict_log_proba", class_prior=class_prior)
-        return self.calibrated_posterior(class_prior).log_posterior(self.encode(X))
+        posterior, codes = self._observe(X, class_prior)
+        return posterior.log_posterior(codes)
 
     def decision_function(self, X: Any, class_prior: Sequence[float] | None = None) -> np.ndarray:
         """Return the log odds of the classes, as scores and curves of scikit-learn use them.
@@ -236,8 +248,8 @@ class PosteriorClassifier(ClassifierMixin, BaseEstimator):
         """
         if is_source(X):
             return self._predict_source(X, "expected_costs", costs=costs, class_prior=class_prior)
-        posterior = self.calibrated_posterior(class_prior).posterior(self.encode(X))
-        return posterior @ cost_matrix(costs, self.classes_)
+        posterior, codes = self._observe(X, class_prior)
+        return posterior.posterior(codes) @ cost_matrix(costs, self.classes_)
 
     def predict_batches(
         self, X: Any, method: str = "predict", **options: Any

@@ -168,7 +168,8 @@ class TableRows:
         kept = left > 0
         kept_weight = None if (left[kept] == 1).all() else left[kept]
         labels = self._classes[data.classes[kept]]
-        codes = encoder.fit_selected(self._kept.take(kept), labels, kept_weight)
+        target = data.domain.target.name  # edges of a given structure may name it
+        codes = encoder.fit_selected(self._kept.take(kept), labels, kept_weight, target)
         yield (
             self._on_cluster(codes),
             lambda: encoder.transform(self._kept.take(rows), "marginalize"),

@@ -27,11 +27,14 @@ SUMMARY = "ask for the most informative columns of one case, until its class is 
 EXAMPLES = """examples:
   discbayes ask model.json
   discbayes ask model.json --know age=54 --know sex=f --sure 0.9
+  discbayes ask model.json --know age=40..60 --know "size=medium | large"
   discbayes ask model.json patients.csv --row 3
   discbayes ask model.json --costs costs.json --prices prices.csv
   printf '1.7\\n5.1\\n' | discbayes ask iris.json
 
-An answer is a value or its number; for a numeric column, a number. An empty line or ? means
+An answer is a value or its number; for a numeric column, a number. It may also be a range such as
+40..60 or 40.., one of several values (medium | large), none of some (not red) or the likelihoods of
+all values (yes=0.8 | no=0.2). An empty line or ? means
 "not known": that column is not asked for again. back takes back the last answer, why shows the
 contributions to the decision so far, stop ends. Questions go to the error stream, the result to
 the standard output.

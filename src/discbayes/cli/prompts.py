@@ -5,6 +5,10 @@ The dialogue goes to the error stream, so that the standard output holds the res
 The values of a categorical column are numbered from 1, and an answer is such a number or the value
 itself. Where values are whole numbers themselves there is no numbering, so that 2 is unambiguous.
 A value that reads like a command of the dialogue can be put in quotes.
+
+What is not a value may be evidence of another kind: ``40..60``, ``40..`` and ``..60`` are ranges,
+``a | b`` is one of several values, ``not a`` and ``not a | b`` are none of them, and
+``a=0.8 | b=0.2`` are the likelihoods of all values.
 """
 
 from __future__ import annotations
@@ -24,7 +28,7 @@ from discbayes.classifier import BayesNetClassifier
 from discbayes.cli.console import UserError
 from discbayes.cli.input_tables import canonical, matcher
 from discbayes.costs import cheapest
-from discbayes.data import Variable
+from discbayes.data import Between, Evidence, Likelihood, Not, OneOf, Variable
 from discbayes.data.domain import MISSING_LABEL
 from discbayes.explanations.wording import probability_in_words, values_in_words
 
@@ -190,8 +194,12 @@ def _question_lines(number: int, variable: Variable, benefit: str) -> list[str]:
 
 def _understood(case: Case, variable: Variable) -> str:
     """Return the last answer as the network encodes it."""
+    answer = case.answers[-1][1]
+    if isinstance(answer, Evidence):
+        return shortened(f"{variable.name} {answer}", MAX_NAME + MAX_VALUE)
     network = case.model.network_
-    code = int(case.model.encode(case.row)[network.domain.position(variable.name), 0])
+    row = {variable.name: answer}
+    code = int(case.model.encode(row)[network.domain.position(variable.name), 0])
     texts = [*values_in_words(variable), f"{variable.name} is not known"]
     return shortened(texts[code], MAX_NAME + MAX_VALUE)
 
@@ -248,7 +256,9 @@ def is_numbered(variable: Variable) -> bool:
 
 
 def value_of(variable: Variable, text: str, numbers: bool = True) -> Any:
-    """Return the value of a column that a text means; raise a `UserError` if there is none.
+    """Return the value or the evidence of a column that a text means.
+
+    A text that means neither raises a `UserError`.
 
     Parameters
     ----------
@@ -266,8 +276,63 @@ def value_of(variable: Variable, text: str, numbers: bool = True) -> Any:
     ['red', 'red', 'red', 'red']
     >>> value_of(Variable("size", "numeric", cuts=(2.5,)), "3")
     3.0
+    >>> value_of(Variable("size", "numeric", cuts=(2.5,)), "3..")
+    Between(low=3.0, high=None, inclusive='both')
     """
     text = text.strip()
+    try:
+        return _one_value(variable, text, numbers)
+    except UserError:
+        found = _evidence(variable, text, numbers)
+        if found is None:
+            raise
+    try:
+        found.likelihood(variable)
+    except ValueError as error:
+        raise UserError(str(error)) from error
+    return found
+
+
+def _evidence(variable: Variable, text: str, numbers: bool) -> Evidence | None:
+    """Return the evidence that a text means; None if it has none of the forms."""
+    if text.lower().startswith("not "):
+        return Not(*_alternatives(variable, text[4:], numbers))
+    if "|" not in text:
+        return _range(text)
+    weighed = [part.rpartition("=") for part in text.split("|")]
+    weights = [float_or_nan(weight) for _, _, weight in weighed]
+    try:
+        if all(map(math.isfinite, weights)):
+            values = [_one_value(variable, label.strip(), numbers) for label, _, _ in weighed]
+            if variable.cuts is not None:
+                values = [label.strip() for label, _, _ in weighed]
+            return Likelihood(dict(zip(values, weights, strict=True)))
+    except ValueError as error:
+        raise UserError(str(error)) from error
+    return OneOf(*_alternatives(variable, text, numbers))
+
+
+def _alternatives(variable: Variable, text: str, numbers: bool) -> list[Any]:
+    """Return the values and ranges of a text in which they are separated by bars."""
+    parts = [part.strip() for part in text.split("|")]
+    return [_range(part) or _one_value(variable, part, numbers) for part in parts]
+
+
+def _range(text: str) -> Between | None:
+    """Return the range that a text such as ``40..60`` is; None if it is none."""
+    low, dots, high = text.partition("..")
+    first = float_or_nan(low) if low.strip() else None
+    last = float_or_nan(high) if high.strip() else None
+    if not dots or any(end is not None and math.isnan(end) for end in (first, last)):
+        return None
+    try:
+        return Between(first, last)
+    except ValueError as error:
+        raise UserError(str(error)) from error
+
+
+def _one_value(variable: Variable, text: str, numbers: bool) -> Any:
+    """Return the value of a column that a text means; raise a `UserError` if there is none."""
     if text == MISSING_LABEL and variable.reads_missing:
         return math.nan  # a value of the column, unlike an answer that is not known
     if variable.cuts is not None:

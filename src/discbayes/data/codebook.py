@@ -98,6 +98,14 @@ class Codebook(WithArrays):
 
     def encode(self, table: Table, n_jobs: int | None = None) -> np.ndarray:
         """Return the codes of a table with the same columns, feature-major."""
+        if table.evidence:
+            position, cells = next(iter(table.evidence.items()))
+            row, cell = next(iter(cells.items()))
+            raise ValueError(
+                f"column {table.names[position]!r}, row {row} holds the evidence {cell!r}, where"
+                " one value is needed: evidence of other kinds is for predict and its relatives,"
+                " explain, value_of_information and query"
+            )
         out = np.empty((len(self.variables), table.n_rows), dtype=self.dtype)
         tasks: list[Callable[[], None]] = []
         for part in table.parts:

@@ -13,6 +13,12 @@ from discbayes._deprecation import renamed_parameters
 from discbayes._text import listed
 from discbayes.data.codebook import MANY_ROWS, Codebook
 from discbayes.data.domain import Domain, Encoded, Variable
+from discbayes.data.evidence import (
+    EvidenceColumn,
+    certain_value,
+    evidence_columns,
+    with_evidence,
+)
 from discbayes.data.mappings import mappings_of, read_mappings
 from discbayes.data.table import Table, default_names
 from discbayes.data.table_reader import read_table
@@ -510,6 +516,55 @@ class FrameEncoder:
             self._warn_of_lost_columns(table, codes)
         self._read_missing(table, codes)
         return codes
+
+    def transform_evidence(
+        self, X: Any, unknown: str | None = None
+    ) -> tuple[np.ndarray, list[EvidenceColumn]]:
+        """Return the codes of a table whose cells may hold evidence of any kind.
+
+        Parameters
+        ----------
+        X : frame, array, list of rows, or mappings of column names to values
+            The features.
+        unknown : "marginalize" or "error", optional
+            The setting ``unknown`` for this call.
+
+        Returns
+        -------
+        codes : ndarray of shape (n_features + n_columns, n_samples)
+            The codes that ``transform`` returns, and those of the evidence.
+        columns : list of EvidenceColumn
+            The columns that have evidence other than values. Evidence that leaves one value
+            possible is that value.
+
+        Examples
+        --------
+        >>> from discbayes.data import FrameEncoder, Not
+        >>> encoder = FrameEncoder()
+        >>> _ = encoder.fit_transform([["red"], ["blue"], ["green"]], [1, 0, 1])
+        >>> codes, columns = encoder.transform_evidence([["blue"], [Not("red")]])
+        >>> codes.tolist(), columns[0].kinds
+        ([[0, 3], [2, 0]], (Not(values=('red',)),))
+        """
+        few = self.encode_few(X, unknown)
+        if few is not None:
+            return few, []
+        table = self.read(X)
+        if not table.evidence:
+            return self.transform(table, unknown), []
+        codes = self.transform(table.without_evidence(), unknown)
+        cells: dict[int, dict[int, Any]] = {}
+        for position, by_row in table.evidence.items():
+            variable = self.domain_.features[position]
+            certain = {kind: certain_value(kind, variable) for kind in set(by_row.values())}
+            for row, kind in by_row.items():
+                code = certain[kind]
+                if code is None:
+                    cells.setdefault(position, {})[row] = kind
+                else:
+                    codes[position, row] = code
+        columns = evidence_columns(cells, self.domain_.features, table.n_rows)
+        return with_evidence(codes, columns), columns
 
     def read(self, X: Any) -> Table:
         """Read rows whose columns are those of the domain.

@@ -3,12 +3,13 @@
 A table is a list of parts. `NumericColumns` are a two-dimensional array of numbers, of one or more
 columns: a numeric matrix is one part, each numeric column of a frame is a part of its own. A
 `CategoricalColumn` is one column of labels, held as places in a list of the labels that occur. A
-missing value is NaN in numeric columns and place -1 in a categorical one.
+missing value is NaN in numeric columns and place -1 in a categorical one. So is a cell of evidence
+(``discbayes.data.evidence``), which a part of one column keeps beside its values, by row.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import repeat
 from typing import Any
@@ -54,6 +55,7 @@ class NumericColumns:
     data: np.ndarray
     positions: np.ndarray
     boolean: bool = False
+    evidence: Mapping[int, Any] | None = None
 
     @property
     def whole(self) -> bool:
@@ -96,6 +98,7 @@ class CategoricalColumn:
     levels: list[Any]
     declared: bool = False
     text: bool = False
+    evidence: Mapping[int, Any] | None = None
 
     @property
     def positions(self) -> np.ndarray:
@@ -136,6 +139,22 @@ class Table:
     named: bool
     # cells that rows do not name, feature-major: unknown, not missing
     unnamed: np.ndarray | None = None
+
+    @property
+    def evidence(self) -> dict[int, Mapping[int, Any]]:
+        """The cells of evidence, by column and row."""
+        return {int(part.positions[0]): part.evidence for part in self.parts if part.evidence}
+
+    def without_evidence(self) -> Table:
+        """Return the table with cells of evidence as unknown values."""
+        unnamed = self.unnamed
+        unnamed = (
+            np.zeros((len(self.names), self.n_rows), bool) if unnamed is None else unnamed.copy()
+        )
+        for position, cells in self.evidence.items():
+            unnamed[position, list(cells)] = True
+        parts = [replace(part, evidence=None) for part in self.parts]
+        return replace(self, parts=parts, unnamed=unnamed)
 
     def take(self, rows: np.ndarray) -> Table:
         """Return the table of some rows, given by a mask or by their positions."""

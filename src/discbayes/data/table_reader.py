@@ -7,6 +7,7 @@ import numbers
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any, NoReturn
 
@@ -15,6 +16,7 @@ import numpy as np
 from narwhals.exceptions import DuplicateError
 
 from discbayes._text import listed
+from discbayes.data.evidence import Evidence
 from discbayes.data.table import (
     EXACT,
     CategoricalColumn,
@@ -434,8 +436,15 @@ def _signed(values: np.ndarray, where: str) -> np.ndarray:
 
 
 def read_objects(values: list[Any], position: int, name: str) -> Part:
-    """Read a column of Python objects: strings, or numbers and booleans, or missing values."""
+    """Read a column of Python objects: strings, or numbers and booleans, or missing values.
+
+    Cells of evidence are kept beside the values, and are missing there.
+    """
     kinds = {_type_kind(kind) for kind in set(map(type, values))}
+    if "evidence" in kinds:
+        cells = {row: value for row, value in enumerate(values) if isinstance(value, Evidence)}
+        others = [None if row in cells else value for row, value in enumerate(values)]
+        return replace(read_objects(others, position, name), evidence=cells)
     if "other" in kinds:
         _refuse_object(values, name)
     if "text" in kinds:
@@ -475,6 +484,8 @@ def _type_kind(kind: type) -> str:
         return "missing"
     if issubclass(kind, (bool, np.bool_)):
         return "boolean"
+    if issubclass(kind, Evidence):
+        return "evidence"
     is_number = issubclass(kind, (numbers.Real, Decimal)) and not issubclass(kind, _TEMPORAL)
     return "number" if is_number else "other"
 

@@ -386,7 +386,10 @@ class Explanation:
         return f"{value}: {signed(part)} for {asked}{given and ', given '}{given}"
 
     def _unknown_line(self, row: int) -> list[str]:
-        unknown = np.array(self.names, dtype=object)[~self.known[row]].tolist()
+        features = self._domain.features
+        about = {features[i].name for i in np.flatnonzero(self.known[row])}
+        hidden = [features[i] for i in np.flatnonzero(~self.known[row])]
+        unknown = [one.name for one in hidden if one.kind != "evidence" and one.name not in about]
         return [f"unknown: {some_of(unknown, _MAX_NAMES)}"] if unknown else []
 
     def plot(self, row: int = 0, label: Any = None, ax: Any = None) -> Any:

@@ -38,6 +38,7 @@ def edge_strengths(network: BayesNet) -> dict[Edge, float]:
     >>> max(strengths, key=strengths.get)[0]
     -1
     """
+    network.require_root("edge_strengths")
     structure, layout = network.structure, network.parameters.layout
     try:
         cells = family_posteriors(network.parameters, network.inference_options)

@@ -21,7 +21,9 @@ def values_in_words(variable: Variable) -> list[str]:
     n_intervals = len(variable.cuts) + 1 if variable.cuts else 0
     texts = []
     for code, label in enumerate(variable.labels):
-        if code >= n_intervals:
+        if variable.kind == "evidence":
+            relation = label
+        elif code >= n_intervals:
             relation = f"= {label}"
         elif 0 < code < n_intervals - 1:
             relation = f"in {label}"

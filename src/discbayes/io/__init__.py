@@ -3,6 +3,27 @@
 from discbayes.io.bif_read import read_bif
 from discbayes.io.bif_write import write_bif
 from discbayes.io.errors import BifError, ModelFileError
+from discbayes.io.exchange import (
+    from_networkx,
+    from_pyagrum,
+    read_network,
+    to_networkx,
+    to_pyagrum,
+    write_network,
+)
 from discbayes.io.model import load, save
 
-__all__ = ["BifError", "ModelFileError", "load", "read_bif", "save", "write_bif"]
+__all__ = [
+    "BifError",
+    "ModelFileError",
+    "from_networkx",
+    "from_pyagrum",
+    "load",
+    "read_bif",
+    "read_network",
+    "save",
+    "to_networkx",
+    "to_pyagrum",
+    "write_bif",
+    "write_network",
+]

@@ -22,7 +22,7 @@ from discbayes.data import Domain, Variable
 from discbayes.io.bif_notes import read_notes, restore_variable, states_of
 from discbayes.io.bif_parse import ProbabilityBlock, VariableBlock, parse_bif
 from discbayes.io.errors import BifError, one_line, read_limited
-from discbayes.network import CPTs, Layout, Structure
+from discbayes.network import CPTs, Layout, Structure, absorb_class
 from discbayes.network.cpts import MAX_AXES, NORMALIZED_TOLERANCE
 
 MAX_BYTES = 100_000_000
@@ -45,7 +45,7 @@ def read_bif(
     path : str or Path
         The file.
     target : str, optional
-        The name of the class variable, which must have no parents. By default the class that
+        The name of the class variable, any variable of the network. By default the class that
         `write_bif` has stored in the file.
     max_bytes : int, default=100_000_000
         The largest size of a file.
@@ -88,17 +88,20 @@ def read_bif(
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
         raise BifError(f"{path} is not UTF-8 text: {error}") from None
-    return _Reader(str(path), *parse_bif(text, str(path), max_values), max_cells).network(target)
+    return NetworkReader(str(path), *parse_bif(text, str(path), max_values), max_cells).network(
+        target
+    )
 
 
 @dataclass
-class _Reader:
+class NetworkReader:
     """The blocks of a file, and the steps from them to a network."""
 
     source: str
     blocks: list[VariableBlock]
     tables: list[ProbabilityBlock]
     max_cells: int
+    has_lines: bool = True
 
     def network(self, target: str | None) -> BayesNet:
         """Return the network, given the name of the class variable."""
@@ -117,13 +120,19 @@ class _Reader:
         flat = np.empty(layout.size)
         for i, name in enumerate(names):
             layout.table(flat, i)[...] = self._class_last(name, root)
+        above = [names.index(parent) for parent in self._distributions[root].parents]
         with np.errstate(divide="ignore"):
-            tables = CPTs(layout, np.log(self._cells(root)), np.log(flat, out=flat))
+            of_class = np.log(self._cells(root))
+            prior = np.zeros(domain.n_classes) if above else of_class
+            tables = CPTs(layout, prior, np.log(flat, out=flat))
+        if above:
+            tables = absorb_class(tables, above, of_class)
         marked = [self._column_of(block) for block in self.blocks if block.name != root]
         return with_two_resolutions(BayesNet(domain, tables), marked)
 
     def _fail(self, line: int, message: str) -> NoReturn:
-        raise BifError(f"{self.source}, line {line}: {one_line(message)}")
+        where = f"{self.source}, line {line}" if self.has_lines else self.source
+        raise BifError(f"{where}: {one_line(message)}")
 
     # ---- names
 
@@ -191,12 +200,6 @@ class _Reader:
             else:
                 problem = f"target={wanted!r} is not a single variable:"
             self._fail(1, f"{problem} one of {known}")
-        root = self._distributions[marked[0]]
-        if root.parents:
-            self._fail(
-                root.line,
-                f"the class {root.child!r} has the parents {root.parents}; here it can have none",
-            )
         return marked[0]
 
     # ---- structure and tables
@@ -205,23 +208,30 @@ class _Reader:
         position = {name: i for i, name in enumerate(names)}
         given = [self._distributions[name].parents for name in names]
         parents = tuple(tuple(position[p] for p in group if p != root) for group in given)
-        try:
-            return Structure(parents, tuple(root in group for group in given))
-        except ValueError:
-            stuck = [names[i] for i in _on_cycles(parents)]
+        everything = [*names, root]
+        position[root] = len(names)
+        whole = [[position[p] for p in self._distributions[name].parents] for name in everything]
+        stuck = [everything[i] for i in _on_cycles(whole)]
+        if stuck:
             line = self._distributions[stuck[0]].line
             self._fail(line, f"the parents form a cycle among {listed(stuck)}")
+        return Structure(parents, tuple(root in group for group in given))
 
     def _check_size(self, structure: Structure, root: str, names: list[str]) -> None:
         """Raise an error for CPTs that are too large before any of them is created."""
         cards = [len(self._states[name]) for name in names]
         left = self.max_cells
+        above = [names.index(parent) for parent in self._distributions[root].parents]
+        # the parent that absorbs the table of the class (`absorb_class`)
+        host = max(above, key=structure.order.index, default=None)
         for i, group in enumerate(structure.parents):
             line = self._distributions[names[i]].line
             if len(group) + 2 > MAX_AXES:
                 most = f"a table can have at most {MAX_AXES - 2}"
                 self._fail(line, f"{names[i]!r} has {len(group)} parents, and {most}")
-            left -= math.prod(cards[p] for p in (i, *group)) * len(self._states[root])
+            wider = {i, *group, *(above if i == host else ())}
+            size = math.prod(cards[p] for p in wider)
+            left -= size * len(self._states[root])
             if left < 0:
                 limit = f"{self.max_cells} cells, the limit of max_cells"
                 self._fail(line, f"the tables up to that of {names[i]!r} have more than {limit}")
@@ -340,8 +350,11 @@ def with_two_resolutions(network: BayesNet, marked: Sequence[str | None]) -> Bay
     -------
     BayesNet
         The network without those features. A feature stays if the file was changed so that it is no
-        longer just that: a function of its column alone, which has no other child.
+        longer just that: a function of its column alone, which has no other child. All features
+        stay if the class has parents.
     """
+    if network.class_parents:
+        return network
     position = {name: i for i, name in enumerate(network.domain.names)}
     n_children = np.bincount(network.parameters.layout.parent_index, minlength=len(position))
     columns = {

@@ -27,6 +27,7 @@ from discbayes.bayesnet import BayesNet
 from discbayes.data import Variable
 from discbayes.io.bif_notes import property_lines
 from discbayes.io.errors import BifError
+from discbayes.network import CPTs
 
 _RESERVED = {"network", "property", "type", "discrete", "default", "table"}
 _SIGNS = {">=": " ge ", "<=": " le ", "<": " lt ", ">": " gt "}
@@ -49,27 +50,44 @@ def write_bif(network: BayesNet, path: str | Path) -> None:
     path : str or Path
         The name of the file.
     """
-    if not network.parameters.is_normalized:
+    require_normalized(network)
+    replace_file(path, "".join(f"{line}\n" for line in _lines(network)))
+
+
+def require_normalized(network: BayesNet) -> None:
+    """Refuse a network whose CPTs are not normalized."""
+    own = network.parameters.class_table
+    if not (network.parameters if own is None else _normalizable(own.features)).is_normalized:
         raise BifError(
             "the CPTs of this network are not normalized (a distribution does not sum to one), and"
             " a BIF file has probabilities only: write network.normalized(), the same distribution"
             " in normalized CPTs, instead"
         )
-    replace_file(path, "".join(f"{line}\n" for line in _lines(network)))
+
+
+def _normalizable(features: CPTs) -> CPTs:
+    """Return tables with a prior that sums to one, where that of the class is another table."""
+    return replace(features, log_prior=np.full(features.n_classes, -np.log(features.n_classes)))
 
 
 def _lines(network: BayesNet) -> Iterator[str]:
-    target, nodes = network.domain.target, _nodes(network)
+    target, nodes = network.domain.target, feature_nodes(network)
     own, *names = legal_names([target.name, *(node.variable.name for node in nodes)])
-    values = [_state_names(node.variable) for node in nodes]
-    classes = _state_names(target)
+    values = [state_names(node.variable) for node in nodes]
+    classes = state_names(target)
     yield "network discbayes {"
     yield "}"
     yield from _variable_lines(own, classes, property_lines(target, is_class=True))
     for name, own_values, node in zip(names, values, nodes, strict=True):
         properties = property_lines(node.variable, False, node.states_of)
         yield from _variable_lines(name, own_values, properties)
-    yield from _table_lines(own, [], [], np.exp(network.parameters.log_prior))
+    of_class = network.parameters.class_table
+    if of_class is None:
+        yield from _table_lines(own, [], [], np.exp(network.parameters.log_prior))
+    else:
+        above = [seen_node(nodes, network, p) for p in of_class.parents]
+        parents, given = [names[p] for p in above], [values[p] for p in above]
+        yield from _table_lines(own, parents, given, np.exp(of_class.log_table))
     for name, node in zip(names, nodes, strict=True):
         parents, given = [names[p] for p in node.parents], [values[p] for p in node.parents]
         if node.by_class:
@@ -79,7 +97,7 @@ def _lines(network: BayesNet) -> Iterator[str]:
 
 
 @dataclass(frozen=True)
-class _Node:
+class FeatureNode:
     """A variable of a file besides the class; its table has the axes (class,) parents, variable."""
 
     variable: Variable
@@ -89,18 +107,21 @@ class _Node:
     states_of: str | None = None  # the column that has these coarse intervals
 
 
-def _nodes(network: BayesNet) -> list[_Node]:
+def feature_nodes(network: BayesNet) -> list[FeatureNode]:
     """Return the features, and after them the coarse intervals that children see."""
-    features, structure = network.domain.features, network.structure
+    of_class = network.parameters.class_table
+    tables = network.parameters if of_class is None else of_class.features
+    features, structure = network.domain.features, tables.structure
     parents = {p for group in structure.parents for p in group}
+    parents.update(() if of_class is None else of_class.parents)
     two = [p for p in sorted(parents) if features[p].coarse_cuts is not None]
     seen = {p: len(features) + k for k, p in enumerate(two)}
     nodes = []
     for i, (variable, group) in enumerate(zip(features, structure.parents, strict=True)):
         by_class = structure.class_children[i]
-        table = np.moveaxis(np.exp(network.parameters.log_table(i)), -1, 0)
+        table = np.moveaxis(np.exp(tables.log_table(i)), -1, 0)
         above = tuple(seen.get(p, p) for p in group)
-        nodes.append(_Node(variable, above, by_class, table if by_class else table[0]))
+        nodes.append(FeatureNode(variable, above, by_class, table if by_class else table[0]))
     taken = {network.domain.target.name, *network.domain.names}
     for p in two:
         name = f"{features[p].name} states"
@@ -109,8 +130,15 @@ def _nodes(network: BayesNet) -> list[_Node]:
         taken.add(name)
         table = np.eye(features[p].n_states)[features[p].states]
         variable = replace(features[p].coarse, name=name)
-        nodes.append(_Node(variable, (p,), False, table, features[p].name))
+        nodes.append(FeatureNode(variable, (p,), False, table, features[p].name))
     return nodes
+
+
+def seen_node(nodes: list[FeatureNode], network: BayesNet, feature: int) -> int:
+    """Return the node of a feature that children see: that of its coarse intervals, if any."""
+    name = network.domain.features[feature].name
+    coarse = [k for k, node in enumerate(nodes) if node.states_of == name]
+    return coarse[0] if coarse else feature
 
 
 def _variable_lines(name: str, values: list[str], properties: Iterable[str]) -> Iterator[str]:
@@ -125,7 +153,7 @@ def _table_lines(
     name: str, parents: list[str], states: list[list[str]], table: np.ndarray
 ) -> Iterator[str]:
     """Yield a row for each combination of values of the parents, whose axes come first."""
-    table = _padded(table)
+    table = padded(table)
     rows = table.reshape(-1, table.shape[-1]).tolist()
     if not parents:
         yield f"probability ( {name} ) {{"
@@ -137,7 +165,7 @@ def _table_lines(
     yield "}"
 
 
-def _padded(table: np.ndarray) -> np.ndarray:
+def padded(table: np.ndarray) -> np.ndarray:
     """Return the table with the impossible second value of variables that have one value."""
     for axis, size in enumerate(table.shape[:-1]):
         if size == 1:
@@ -154,7 +182,7 @@ def _numbers(row: list[float]) -> str:
 # Names
 
 
-def _state_names(variable: Variable) -> list[str]:
+def state_names(variable: Variable) -> list[str]:
     labels = variable.labels
     if variable.cuts is not None:
         labels = [label.replace("[", "from ").replace(", ", " to ") for label in labels]

@@ -179,6 +179,7 @@ def _version(classifier: BayesNetClassifier) -> int:
 
 
 def _pack_model(classifier: BayesNetClassifier) -> dict[str, Any]:
+    classifier.network_.require_root("a model file (network_.to_bif writes the network)")
     network, tables = classifier.network_, classifier.network_.parameters
     names = getattr(classifier, "feature_names_in_", None)
     model = {

@@ -27,7 +27,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -38,6 +38,9 @@ from discbayes.kernels.network_arrays import LayoutArrays
 from discbayes.kernels.states import map_to_states
 from discbayes.kernels.table_rows import row_totals
 from discbayes.network.structure import Structure
+
+if TYPE_CHECKING:
+    from discbayes.network.class_parents import ClassTable
 
 NORMALIZED_TOLERANCE = 1e-9
 MIN_LOG_THETA = -700.0  # the exponential of less has lost digits, or is zero
@@ -467,6 +470,9 @@ class CPTs(WithArrays):
     prior_offset : ndarray of shape (n_classes,), optional
         A discriminative prior is more than the class frequencies: what it has besides their
         logarithms. None for generative estimates.
+    class_table : ClassTable, optional
+        The table of a class that has parents, which is absorbed in the others
+        (``discbayes.network.class_parents``). None if the class has no parents.
 
     Examples
     --------
@@ -480,6 +486,7 @@ class CPTs(WithArrays):
     log_prior: np.ndarray
     log_theta: np.ndarray
     prior_offset: np.ndarray | None = None
+    class_table: ClassTable | None = None
 
     def __post_init__(self) -> None:
         if self.log_prior.shape != (self.layout.n_classes,) or self.log_theta.shape != (

@@ -18,14 +18,18 @@ Edge = tuple[Any, Any]
 
 @dataclass(frozen=True)
 class Structure:
-    """A directed acyclic graph over features and the class, which has no parents.
+    """A directed acyclic graph over features and the class.
 
     Parameters
     ----------
     parents : sequence of sequences of int
         The feature parents of each feature, by position. Their order is kept.
     class_children : sequence of bool, optional
-        Whether the class is a parent of each feature; of all of them by default.
+        Whether the class is a parent of each feature; of all of them by default, or of none of the
+        features from which a path leads to the class.
+    class_parents : sequence of int, optional
+        The parents of the class, by position; none by default. They are for generative parameters
+        (``discbayes.network.class_parents``); all other learners refuse them.
 
     Examples
     --------
@@ -40,10 +44,14 @@ class Structure:
 
     parents: tuple[tuple[int, ...], ...]
     class_children: tuple[bool, ...] = ()
+    class_parents: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         parents = tuple(tuple(int(p) for p in group) for group in self.parents)
-        children = tuple(bool(flag) for flag in self.class_children) or (True,) * len(parents)
+        above = tuple(dict.fromkeys(int(p) for p in self.class_parents))
+        children = tuple(bool(flag) for flag in self.class_children)
+        children = children or _below(parents, above)
+        object.__setattr__(self, "class_parents", above)
         object.__setattr__(self, "parents", parents)
         object.__setattr__(self, "class_children", children)
         _check_parents(parents)
@@ -52,6 +60,12 @@ class Structure:
                 f"class_children has {len(children)} entries for {len(parents)} features"
             )
         _ = self.order  # computed now, so that a cycle is refused at construction
+        if above:
+            _check_class(parents, children, above)
+
+    def __repr__(self) -> str:
+        above = f", class_parents={self.class_parents}" if self.class_parents else ""
+        return f"Structure(parents={self.parents}, class_children={self.class_children}{above})"
 
     @cached_property
     def order(self) -> tuple[int, ...]:
@@ -90,7 +104,8 @@ class Structure:
         Parameters
         ----------
         edges : iterable of (parent, child)
-            The edges. Without an edge from the class, it is a parent of every feature.
+            The edges. Without an edge from the class, it is a parent of every feature that is not
+            among its ancestors.
         names : sequence
             Names of the features, in the order of the columns.
         class_name : optional
@@ -108,28 +123,28 @@ class Structure:
         """
         position = _positions(names, class_name)
         parents: list[list[int]] = [[] for _ in names]
-        class_edges = set()
+        class_edges: set[int] = set()
+        above: list[int] = []
         for edge in edges:
             if isinstance(edge, str) or len(edge) != 2:
                 raise ValueError(f"edges are pairs (parent, child), not {edge!r}")
             parent, child = edge
             a, b = _look_up(position, parent, names), _look_up(position, child, names)
             if b == CLASS:
-                raise ValueError(
-                    f"the class {class_name!r} cannot have a parent, but the edges give it"
-                    f" {parent!r}"
-                )
-            if a == CLASS:
+                above.append(a)
+            elif a == CLASS:
                 class_edges.add(b)
             elif a not in parents[b]:
                 parents[b].append(a)
         children = [i in class_edges for i in range(len(names))] if class_edges else []
         # here, so that a cycle is refused by the names of its columns
         topological_order(parents, names)
-        return cls(tuple(tuple(group) for group in parents), tuple(children))
+        if above and children:
+            topological_order(_with_class(parents, children, above), [*names, class_name])
+        return cls(tuple(tuple(group) for group in parents), tuple(children), tuple(above))
 
     def edges(self, names: Sequence[Any] | None = None, class_name: Any = None) -> list[Edge]:
-        """Return the edges between features, and those from the class if it is named.
+        """Return the edges between features, and those of the class if it is named.
 
         Parameters
         ----------
@@ -154,6 +169,7 @@ class Structure:
             found = [
                 (class_name, label[i]) for i, flag in enumerate(self.class_children) if flag
             ] + found
+            found += [(label[p], class_name) for p in self.class_parents]
         return found
 
     @classmethod
@@ -208,6 +224,8 @@ class Structure:
         return graph
 
     def _repr_html_(self) -> str:
+        if self.class_parents:
+            return f"<pre>{self!r}</pre>"  # of numbers only
         return leaf("report").structure_html(self)
 
     # ---- properties
@@ -276,7 +294,8 @@ class Structure:
         {0: {1, 2}, 1: {0, 2}, 2: {0, 1}}
         """
         nodes = range(CLASS if with_class else 0, self.n_features)
-        families = (self.family(i) for i in range(self.n_features))
+        families = [self.family(i) for i in range(self.n_features)]
+        families.append((*self.class_parents, CLASS))
         return moral_graph(([n for n in family if n in nodes] for family in families), nodes)
 
     def treewidth(self, with_class: bool = False) -> int:
@@ -364,6 +383,40 @@ class Structure:
     def is_forest(self) -> bool:
         """Whether every feature has at most one feature parent."""
         return self.max_parents <= 1
+
+
+def _with_class(
+    parents: Sequence[Sequence[int]], children: Sequence[bool], above: Sequence[int]
+) -> list[list[int]]:
+    """Return the parents of all features, and at the end those of the class."""
+    place = len(parents)
+    with_class = zip(parents, children, strict=True)
+    return [*([*group, *[place] * flag] for group, flag in with_class), list(above)]
+
+
+def _check_class(
+    parents: Sequence[Sequence[int]], children: Sequence[bool], above: Sequence[int]
+) -> None:
+    """Raise an error for parents of the class that do not exist, or that close a cycle."""
+    odd = [p for p in above if not 0 <= p < len(parents)]
+    if odd:
+        raise ValueError(
+            f"the class has the parent {odd[0]}, and there are {len(parents)} features"
+        )
+    names = [*map(str, range(len(parents))), "the class"]
+    topological_order(_with_class(parents, children, above), names)
+
+
+def _below(parents: Sequence[Sequence[int]], above: Sequence[int]) -> tuple[bool, ...]:
+    """Return which features may be children of the class: those that are not its ancestors."""
+    ancestors: set[int] = set()
+    left = list(above)
+    while left:
+        one = left.pop()
+        if one not in ancestors and 0 <= one < len(parents):
+            ancestors.add(one)
+            left += parents[one]
+    return tuple(i not in ancestors for i in range(len(parents)))
 
 
 def _check_parents(parents: tuple[tuple[int, ...], ...]) -> None:

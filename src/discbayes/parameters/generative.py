@@ -19,6 +19,7 @@ or is an expected count (``missing="em"``).
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -29,7 +30,7 @@ from discbayes._settings import is_integer
 from discbayes.counts import Counts, FamilyCounts, count_families
 from discbayes.data.rows import Rows
 from discbayes.engine import Context
-from discbayes.network import CPTs, Layout, Structure
+from discbayes.network import CPTs, Layout, Structure, absorb_class, reduce_states
 from discbayes.parameters.em import IncompleteRows, maximize
 
 PRIORS = ("ess", "dirichlet", "m")
@@ -43,6 +44,7 @@ class _Frequency(GapsIsMissing, BaseEstimator):
     supports_blocks = True
     prior_is_shares = True  # of the classes, smoothed, and nothing else
     uses_unlabeled = True
+    supports_class_parents = True
 
     missing: str
     max_iter: int
@@ -86,12 +88,36 @@ class _Frequency(GapsIsMissing, BaseEstimator):
         self._check()
         layout = Layout.of(structure, data)
         families = count_families(data, layout, counts, context.n_jobs)
+        if structure.class_parents:
+            return self._absorbed(data, families, counts, context)
         if self.missing == "em" and data.n_missing.any():
             who = f'{type(self).__name__}(missing="em")'
             rows = IncompleteRows(data.in_memory(who), layout)
             if rows.n_samples:
                 return self._maximized(rows, families, context)
         return self._tables(families)
+
+    def _absorbed(
+        self, data: Rows, families: FamilyCounts, counts: Counts, context: Context
+    ) -> CPTs:
+        """Return the tables of a network in which the class has parents."""
+        if self.missing == "em" and data.n_missing.any():
+            raise ValueError(
+                f'{type(self).__name__}(missing="em") needs a class without parents: use'
+                ' missing="available"'
+            )
+        above = families.layout.structure.class_parents
+        counted = class_counts(data, counts, above, context.n_jobs)
+        layout = Layout(
+            Structure((*((),) * len(above), tuple(range(len(above))))),
+            np.array([*counted.shape], np.int64),
+            1,
+        )
+        cells = np.zeros(layout.size)
+        layout.table(cells, len(above))[...] = counted[..., None]
+        smoothed = layout.table(self._smooth(cells, layout), len(above))[..., 0]
+        with np.errstate(divide="ignore"):
+            return absorb_class(self._tables(families), above, np.log(smoothed))
 
     def tables(self, families: FamilyCounts) -> CPTs:
         """Return tables from counts of the families.
@@ -331,6 +357,21 @@ class MaximumAPosteriori(_Frequency):
             return 0.0
         in_class, in_cells = self.virtual_cells(tables.layout)
         return float((in_cells * tables.log_theta).sum() + (in_class * tables.log_prior).sum())
+
+
+def class_counts(
+    data: Rows, counts: Counts, parents: Sequence[int], n_jobs: int | None
+) -> np.ndarray:
+    """Return the counts of the classes for each combination of the states of some features.
+
+    They are those of a family of which one of the features is the child, and the others and the
+    class are the parents.
+    """
+    *others, child = parents
+    groups = [tuple(others) if i == child else () for i in range(data.n_features)]
+    layout = Layout.of(Structure(tuple(groups)), data)
+    table = count_families(data, layout, counts, n_jobs).table(child)
+    return reduce_states(table, layout.states_of(child), np.add)
 
 
 def _share(counts: np.ndarray, layout: Layout) -> np.ndarray:

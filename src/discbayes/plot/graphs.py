@@ -84,8 +84,9 @@ def network_of(thing: Any) -> BayesNet:
     """Return the network of a fitted classifier, or the network itself."""
     if isinstance(thing, BayesNetClassifier):
         check_is_fitted(thing)
-        return thing.network_
+        thing = thing.network_
     if isinstance(thing, BayesNet):
+        thing.require_root("a picture")
         return thing
     raise TypeError(
         f"this is drawn of a fitted BayesNetClassifier or a BayesNet, not of {type(thing).__name__}"

@@ -125,6 +125,7 @@ def make_report(
     '<!doctype html>'
     """
     check_is_fitted(classifier)
+    classifier.network_.require_root("the report")
     check_rows(X, y)
     sections = {
         "ask": ("Ask", _ask(classifier.network_)),

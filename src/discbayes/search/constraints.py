@@ -146,6 +146,8 @@ def _start(data: Encoded, given: Any, required: np.ndarray, forbidden: np.ndarra
             groups[i].append(p)
         return Structure(tuple(map(tuple, groups)))
     structure = read_structure(data, given, "starting")
+    if structure.class_parents:
+        raise ValueError("the starting structure of a search needs a class without parents")
     for i, group in enumerate(structure.parents):
         for p in group:
             if forbidden[p, i]:
