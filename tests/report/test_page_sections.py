@@ -58,6 +58,7 @@ HOSTILE = [
 ALLOWED = {
     *("p", "div", "dl", "dt", "dd", "b", "small", "h3", "bdi", "ul", "li", "span"),
     *("table", "thead", "tbody", "tfoot", "tr", "th", "td", "figure", "figcaption"),
+    *("details", "summary", "h4"),
     *("svg", "g", "path", "circle", "rect", "text", "title"),
 }
 VOID = {"br", "img", "hr", "input", "meta", "link"}

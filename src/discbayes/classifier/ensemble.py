@@ -526,7 +526,16 @@ class BayesNetEnsemble(PosteriorClassifier):
         check_is_fitted(self)
         leaf("io").save(self, path)
 
-    def report(self, path: str | Path | None = None, X: Any = None, y: Any = None) -> Any:
+    def report(
+        self,
+        path: str | Path | None = None,
+        X: Any = None,
+        y: Any = None,
+        *,
+        title: str = "",
+        source: str = "",
+        card: Mapping[str, str] | None = None,
+    ) -> Any:
         """Make a single self-contained HTML report of the fitted ensemble; it needs no server.
 
         The report draws the consensus network and lists the members; ``members_[0].report()`` is
@@ -541,6 +550,13 @@ class BayesNetEnsemble(PosteriorClassifier):
         y : sequence of labels, optional
             The class labels of these rows.
 
+        title : str, optional
+            The title of the report; the name of the target by default.
+        source : str, optional
+            Where the data are from, such as "Ward 3, 2019 to 2024, 1,204 patients".
+        card : mapping of str to str, optional
+            A model card: headings such as "Intended use", "Limits" and "Contact", and their texts.
+
         Returns
         -------
         Report
@@ -554,7 +570,8 @@ class BayesNetEnsemble(PosteriorClassifier):
         >>> clf.report().html.startswith("<!doctype html>")
         True
         """
-        report = leaf("report").make_ensemble_report(self, X, y)
+        heading = leaf("report.heading").Heading(title, source, card or {})
+        report = leaf("report").make_ensemble_report(self, X, y, heading=heading)
         if path is not None:
             report.save(path)
         return report

@@ -855,7 +855,16 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
         check_is_fitted(self)
         leaf("io").save(self, path, counts)
 
-    def report(self, path: str | Path | None = None, X: Any = None, y: Any = None) -> Any:
+    def report(
+        self,
+        path: str | Path | None = None,
+        X: Any = None,
+        y: Any = None,
+        *,
+        title: str = "",
+        source: str = "",
+        card: Mapping[str, str] | None = None,
+    ) -> Any:
         """Make a single self-contained HTML report of the fitted classifier; it needs no server.
 
         The report draws the network with its conditional probability tables, and computes in the
@@ -871,6 +880,13 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
         y : sequence of labels, optional
             The class labels of these rows.
 
+        title : str, optional
+            The title of the report; the name of the target by default.
+        source : str, optional
+            Where the data are from, such as "Ward 3, 2019 to 2024, 1,204 patients".
+        card : mapping of str to str, optional
+            A model card: headings such as "Intended use", "Limits" and "Contact", and their texts.
+
         Returns
         -------
         Report
@@ -885,7 +901,8 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
         >>> report.html.startswith("<!doctype html>")
         True
         """
-        report = leaf("report").make_report(self, X, y)
+        heading = leaf("report.heading").Heading(title, source, card or {})
+        report = leaf("report").make_report(self, X, y, heading=heading)
         if path is not None:
             report.save(path)
         return report

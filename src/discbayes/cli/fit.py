@@ -18,6 +18,7 @@ from discbayes.cli.training import Training, load_training, require_target
 from discbayes.evaluation.quality import TEST, Quality, codes_of_labels
 from discbayes.io.model import pack
 from discbayes.report import make_ensemble_report, make_report
+from discbayes.report.heading import Heading
 
 SUMMARY = "learn a model from a table and save it"
 EXAMPLES = """examples:
@@ -59,6 +60,7 @@ def configure(parser: ArgumentParser) -> None:
     add("DATA", options.DATA_OR_FOLDER)
     add("-o, --output MODEL", "the model file to write (JSON); - is stdout", required=True)
     add("--report FILE", "write an HTML report of the model too")
+    options.add_heading(parser)
     group = add_splitting(parser)
     held_out = (
         "hold out this share of the rows, such as 0.3: the model is learned from the others, and"
@@ -136,10 +138,11 @@ def _write_report(model: Any, test: Training | None, args: Namespace) -> None:
     if test is None:
         args.progress.stage("the report has no metrics: --test-size 0.3 holds out rows for them")
     make = make_ensemble_report if isinstance(model, BayesNetEnsemble) else make_report
+    heading = Heading(args.title, args.source)
     if test is None:
-        report = make(model)
+        report = make(model, heading=heading)
     else:
-        report = make(model, test.X, test.y.values, rows_are=TEST)
+        report = make(model, test.X, test.y.values, rows_are=TEST, heading=heading)
     write_bytes(report.html.encode(), args.report)
     args.progress.stage(f"report written to {args.report}")
 

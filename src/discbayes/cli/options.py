@@ -233,6 +233,13 @@ def add_model(parser: ArgumentParser) -> None:
     add(parser, "MODEL", "a model file written by fit")
 
 
+def add_heading(parser: ArgumentParser) -> None:
+    """Add what the report says at its top."""
+    add(parser, "--title TEXT", "title of the report (default: the target)", default="")
+    source = 'where the data are from, for the report, such as "Ward 3, 2019 to 2024"'
+    add(parser, "--source TEXT", source, default="")
+
+
 def add_known_target(parser: ArgumentParser) -> None:
     """Add the column with the classes, which a saved model knows."""
     add(parser, "--target COLUMN", "the column with the classes (default: as the model has it)")

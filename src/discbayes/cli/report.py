@@ -38,6 +38,7 @@ def configure(parser: ArgumentParser) -> None:
     add("DATA", "test rows with classes: a file or a data set", nargs="?")
     options.add_known_target(parser)
     add("-o, --output FILE", f"the report to write (default: {REPORT})", default=REPORT)
+    options.add_heading(parser)
     options.add_prediction(parser)
 
 
@@ -55,9 +56,10 @@ def run(args: Namespace) -> None:
     X, y = (None, None) if args.data is None else _test_rows(model, args)
     args.progress.stage("writing the report")
     if is_standard(args.output):
-        write_bytes(model.report(None, X, y).html.encode(), args.output)
+        report = model.report(None, X, y, title=args.title, source=args.source)
+        write_bytes(report.html.encode(), args.output)
         return
-    model.report(args.output, X, y)
+    model.report(args.output, X, y, title=args.title, source=args.source)
     print(f"{args.output}: {in_bytes(Path(args.output).stat().st_size)}")
 
 

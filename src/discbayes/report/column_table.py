@@ -50,16 +50,22 @@ def columns_html(clf: BayesNetClassifier) -> str:
     """Return the section on columns and settings."""
     domain, structure = clf.network_.domain, clf.structure_
     is_mixed = not all(structure.class_children)
-    rows = []
+    rows: list[list[str]] = []
+    unused: list[list[str]] = []
     for i, variable in enumerate(domain.features):
         parents = [domain.names[p] for p in structure.parents[i]]
-        rows.append(_column(variable, parents, structure.class_children[i] if is_mixed else None))
+        row = _column(variable, parents, structure.class_children[i] if is_mixed else None)
+        (unused if variable.card == 1 else rows).append(row)
     header = ["column", "kind", "values", "which", "parents"]
     note = "The class is a parent of every column."
     if is_mixed:
         header, note = [*header, "depends on the class"], ""
     title = count_of(len(rows), "column").capitalize()
-    table = table_html(title, header, rows, 6, "columns", note=note)
+    table = table_html(title, header, rows, 6, "columns", note=note) if rows else ""
+    if unused:
+        title = f"{count_of(len(unused), 'column')} not used"
+        folded = table_html(title, header, unused, 6, "columns")
+        table += f"<details><summary>{title}</summary>{folded}</details>"
     return f'<p class="note">{escaped(_handling(clf))}</p>{table}{_settings(clf)}'
 
 

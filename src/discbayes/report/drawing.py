@@ -222,6 +222,11 @@ class _Drawing:
             f' fill="{_TEXT_COLOR}">{escaped(shortened(self.names[node]))}</text></g>'
         )
 
+    def _spoken(self, node: int) -> str:
+        """Return the name of a button, which has the text that is seen in it, as voices need it."""
+        name = " ".join(self.names[node].split())
+        return name if shortened(name) == name else f"{shortened(name)}: {name}"
+
     def _button(self, node: int) -> str:
         """Return the attributes of a button.
 
@@ -232,7 +237,7 @@ class _Drawing:
         kind, tab_index = ("node target", 0) if node == CLASS else ("node", -1)
         return (
             f' class="{kind}" data-node="{node}" role="button" tabindex="{tab_index}"'
-            f' aria-pressed="false" aria-label="{escaped(self.names[node])}"'
+            f' aria-pressed="false" aria-label="{escaped(self._spoken(node))}"'
         )
 
 

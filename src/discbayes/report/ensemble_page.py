@@ -10,6 +10,7 @@ from discbayes._text import count_of
 from discbayes.classifier import BayesNetClassifier, BayesNetEnsemble
 from discbayes.report.drawing import consensus_svg
 from discbayes.report.evaluation import evaluation_html
+from discbayes.report.heading import Heading
 from discbayes.report.markup import escaped, name_html, per_cent, table_html
 from discbayes.report.page import Report, check_rows, document, title_of
 from discbayes.report.summary import features_text, head_html, rows_fact
@@ -19,7 +20,11 @@ MAX_EDGES = 100  # in the table
 
 
 def make_ensemble_report(
-    ensemble: BayesNetEnsemble, X: Any = None, y: Any = None, rows_are: str = ""
+    ensemble: BayesNetEnsemble,
+    X: Any = None,
+    y: Any = None,
+    rows_are: str = "",
+    heading: Heading | None = None,
 ) -> Report:
     """Return the HTML report of a fitted ensemble.
 
@@ -31,6 +36,8 @@ def make_ensemble_report(
         Rows and their labels, to evaluate the ensemble on.
     rows_are : str, default=""
         "test rows" if it is known that the ensemble was not learned from these rows.
+    heading : Heading, optional
+        The title, the source of the data and a model card.
 
     Returns
     -------
@@ -47,13 +54,17 @@ def make_ensemble_report(
     """
     check_is_fitted(ensemble)
     check_rows(X, y)
+    heading = heading or Heading()
     sections = {
+        "card": ("Model card", heading.card_html()),
         "network": ("Consensus network", _consensus(ensemble)),
         "members": ("Members", _members(ensemble)),
     }
     if X is not None:
         sections["evaluation"] = ("Evaluation", evaluation_html(ensemble, X, y, rows_are))
-    return Report(document(title_of(ensemble.domain_), _summary(ensemble), sections, {}, ""))
+    sections = {key: part for key, part in sections.items() if part[1]}
+    head = _summary(ensemble, heading)
+    return Report(document(title_of(ensemble.domain_, heading), head, sections, {}, ""))
 
 
 def ensemble_facts(ensemble: BayesNetEnsemble) -> dict[str, str]:
@@ -68,8 +79,9 @@ def ensemble_facts(ensemble: BayesNetEnsemble) -> dict[str, str]:
     }
 
 
-def _summary(ensemble: BayesNetEnsemble) -> str:
-    return head_html("Ensemble of Bayesian networks", ensemble.domain_, ensemble_facts(ensemble))
+def _summary(ensemble: BayesNetEnsemble, heading: Heading) -> str:
+    facts = ensemble_facts(ensemble)
+    return head_html("Ensemble of Bayesian networks", ensemble.domain_, facts, heading)
 
 
 def _consensus(ensemble: BayesNetEnsemble) -> str:

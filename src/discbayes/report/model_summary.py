@@ -14,8 +14,8 @@ from discbayes.classifier.predicting import PosteriorClassifier
 from discbayes.data import Domain
 from discbayes.explanations.value_of_information import Information
 from discbayes.explanations.wording import values_in_words
-from discbayes.inference import one_warning
 from discbayes.network import CLASS
+from discbayes.report.column_effects import column_information
 from discbayes.report.ensemble_page import ensemble_facts
 from discbayes.report.markup import definitions_html, escaped, per_cent, table_html
 from discbayes.report.summary import facts_of
@@ -83,7 +83,6 @@ class ModelSummary:
         return self.text
 
 
-@one_warning()
 def summarize(model: PosteriorClassifier) -> ModelSummary:
     """Return the summary of a fitted classifier or ensemble.
 
@@ -112,10 +111,12 @@ def summarize(model: PosteriorClassifier) -> ModelSummary:
         prior = model.class_shares_
     else:
         assert isinstance(model, BayesNetClassifier)
-        information = model.value_of_information({})
-        facts, shares = facts_of(model), information.importances(domain.names)
-        examples = {name: _example(information, k) for k, name in enumerate(information.names)}
-        more, prior = _strongest_edges(model), information.posterior
+        information = column_information(model)
+        facts, more = facts_of(model), _strongest_edges(model)
+        shares, prior = np.zeros(len(domain.names)), model.network_.prior
+        if information is not None:  # else the network is too dense
+            shares, prior = information.importances(domain.names), information.posterior
+            examples = {name: _example(information, k) for k, name in enumerate(information.names)}
     ranked = [int(i) for i in np.argsort(-shares, kind="stable") if shares[i] > 0]
     columns = [
         (shortened(name, _MAX_NAME), per_cent(shares[i], 0), examples.get(name, ""))

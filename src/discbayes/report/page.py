@@ -31,9 +31,11 @@ from discbayes.calibration import LogPool
 from discbayes.charts.network_picture import exact_strengths
 from discbayes.classifier import BayesNetClassifier
 from discbayes.data import Domain
+from discbayes.report.column_effects import effects_html
 from discbayes.report.column_table import columns_html
 from discbayes.report.drawing import network_caption, network_svg
 from discbayes.report.evaluation import evaluation_html
+from discbayes.report.heading import Heading
 from discbayes.report.markup import escaped, name_html
 from discbayes.report.payload import payload
 from discbayes.report.summary import summary_html
@@ -99,7 +101,11 @@ class Report:
 
 
 def make_report(
-    classifier: BayesNetClassifier, X: Any = None, y: Any = None, rows_are: str = ""
+    classifier: BayesNetClassifier,
+    X: Any = None,
+    y: Any = None,
+    rows_are: str = "",
+    heading: Heading | None = None,
 ) -> Report:
     """Return the HTML report of a fitted classifier.
 
@@ -111,6 +117,8 @@ def make_report(
         Rows and their labels, to evaluate the classifier on.
     rows_are : str, default=""
         "test rows" if it is known that the classifier was not learned from these rows.
+    heading : Heading, optional
+        The title, the source of the data and a model card.
 
     Returns
     -------
@@ -127,25 +135,30 @@ def make_report(
     check_is_fitted(classifier)
     classifier.network_.require_root("the report")
     check_rows(X, y)
+    heading = heading or Heading()
     sections = {
+        "card": ("Model card", heading.card_html()),
         "ask": ("Ask", _ask(classifier.network_)),
         "network": ("Network", _network(classifier)),
         "evaluation": (
             "Evaluation",
             "" if X is None else evaluation_html(classifier, X, y, rows_are),
         ),
+        "effects": ("Effects", effects_html(classifier)),
         "columns": ("Columns", columns_html(classifier)),
         "history": ("History", history_html(classifier)),
     }
     sections = {key: part for key, part in sections.items() if part[1]}
     script = asset("engine.js") + "\n" + asset("page.js")
-    summary = summary_html(classifier)
-    domain = classifier.network_.domain
-    return Report(document(title_of(domain), summary, sections, payload(classifier), script))
+    summary = summary_html(classifier, heading)
+    title = title_of(classifier.network_.domain, heading)
+    return Report(document(title, summary, sections, payload(classifier), script))
 
 
-def title_of(domain: Domain) -> str:
+def title_of(domain: Domain, heading: Heading) -> str:
     """Return the title of the report of a model."""
+    if heading.title:
+        return shortened(heading.title, _MAX_TITLE)
     return f"{shortened(domain.target.name, _MAX_TITLE)}: Bayesian network classifier"
 
 

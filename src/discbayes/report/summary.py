@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from discbayes._text import count_of, shortened
+from discbayes._version import __version__
 from discbayes.calibration import AUTO, LogPool, Temperature
 from discbayes.charts.traces import LEFT_OUT, figure
 from discbayes.classifier import BayesNetClassifier
@@ -17,16 +18,17 @@ from discbayes.classifier.learner_words import (
 )
 from discbayes.classifier.predicting import PosteriorClassifier
 from discbayes.data import Domain
+from discbayes.report.heading import Heading
 from discbayes.report.markup import definitions_html, escaped, name_html
 
 _MAX_CLASSES, _MAX_UNUSED = 6, 10
 _MAX_NAME = 24  # characters
 
 
-def summary_html(classifier: BayesNetClassifier) -> str:
+def summary_html(classifier: BayesNetClassifier, heading: Heading | None = None) -> str:
     """Return the title, one sentence and a few facts."""
     domain = classifier.network_.domain
-    return head_html("Bayesian network classifier", domain, facts_of(classifier))
+    return head_html("Bayesian network classifier", domain, facts_of(classifier), heading)
 
 
 def facts_of(classifier: BayesNetClassifier) -> dict[str, str]:
@@ -50,14 +52,20 @@ def rows_fact(model: PosteriorClassifier) -> dict[str, str]:
     return {} if n_rows is None else {"Training rows": f"{n_rows:,}"}
 
 
-def head_html(kicker: str, domain: Domain, facts: Mapping[str, str]) -> str:
+def head_html(
+    kicker: str, domain: Domain, facts: Mapping[str, str], heading: Heading | None = None
+) -> str:
     """Return the title, one sentence and some facts in plain text."""
-    listed = definitions_html("facts", ((name, escaped(text)) for name, text in facts.items()))
+    given = heading or Heading()
+    title = given.title or domain.target.name
+    source = {"Data": given.source} if given.source else {}
+    shown = {**source, **facts, "Library": f"discbayes {__version__}"}
+    listed = definitions_html("facts", ((name, escaped(text)) for name, text in shown.items()))
+    target = f" ({name_html(domain.target.name)})" if given.title else ""
     return (
-        f'<p class="kicker">{kicker}</p><h1><bdi'
-        f' title="{escaped(domain.target.name)}">{escaped(domain.target.name)}</bdi></h1><p'
-        f' class="lead">{_classes(domain)} by {count_of(len(domain.features), "feature")}, any of'
-        f" which may be unknown.</p>{listed}"
+        f'<p class="kicker">{kicker}</p><h1><bdi title="{escaped(title)}">{escaped(title)}</bdi>'
+        f'</h1><p class="lead">{_classes(domain)}{target} by'
+        f" {count_of(len(domain.features), 'feature')}, any of which may be unknown.</p>{listed}"
     )
 
 
