@@ -267,7 +267,12 @@ def test_a_posterior_as_a_frame_and_as_text():
             ),
         ),
         ("class", {}, KeyError, "no feature is called 'class'.*; the target is named 'kind'"),
-        ("kind", {"size": datetime.date(2020, 1, 1)}, ValueError, "column 'size' holds date"),
+        (
+            "kind",
+            {"size": datetime.date(2020, 1, 1)},
+            ValueError,
+            "column 'size' holds values of the type date",
+        ),
         ("kind", {"size": [1, 2]}, ValueError, "column 'size' has several values"),
         ("kind", {"age": 3}, KeyError, "no feature is called 'age'"),
         (

@@ -942,7 +942,16 @@ def test_calibration_on_the_command_line(tmp_path, capsys):
     clf = load(tmp_path / "m.json")
     assert isinstance(clf.calibration_, Isotonic)
     assert (
-        main(["predict", str(tmp_path / "m.json"), str(tmp_path / "d.csv"), "--proba", "--quiet"])
+        main(
+            [
+                "predict",
+                str(tmp_path / "m.json"),
+                str(tmp_path / "d.csv"),
+                "--proba",
+                "--full-precision",
+                "--quiet",
+            ]
+        )
         == 0
     )
     printed = capsys.readouterr().out.splitlines()

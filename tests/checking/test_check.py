@@ -132,7 +132,7 @@ def test_what_is_found_does_not_depend_on_the_blocks(tmp_path, monkeypatch):
     rows = [f"{k},{k * 7 % 50}.5,w{k % 60},{'ab'[k % 3 == 0]}" for k in range(3000)]
     path = file_of(tmp_path, "\n".join(["id,x,w,y", *rows, *rows[:5]]) + "\n")
     whole = check(path, "y")
-    monkeypatch.setattr(file_sources, "_TEXT_BLOCK", 1000)
+    monkeypatch.setattr(file_sources, "_TEXT_BLOCKS", (1000,))
     assert check(path, "y").text == whole.text
     assert "duplicate rows" in whole.kinds
 
@@ -204,7 +204,7 @@ def test_new_files_are_read_as_the_training_file(german, encoding, capsys):
     new = {name: columns[name][:1] for name in ("id", "Größe")}  # one row tells nothing by itself
     path = file_of(folder, table_of(new), "new.csv", encoding)
     capsys.readouterr()
-    assert main(["predict", str(folder / "m.json"), path, "--proba"]) == 0
+    assert main(["predict", str(folder / "m.json"), path, "--proba", "--full-precision"]) == 0
     out, err = capsys.readouterr()
     model = load(folder / "m.json")
     expected = model.predict_proba({"Größe": float(columns["Größe"][0].replace(",", "."))})

@@ -34,14 +34,14 @@ def with_missing(X, share=0.4, seed=0):
 
 def test_the_network_is_that_of_the_chosen_learners(wine, fitted, monkeypatch):
     seen = {}
-    original = choosing._Fold.losses
+    original = choosing.HeldOutFold.losses
 
     def losses(fold, choice):
         found = original(fold, choice)
         seen.setdefault(choice, []).append(found)
         return found
 
-    monkeypatch.setattr(choosing._Fold, "losses", losses)
+    monkeypatch.setattr(choosing.HeldOutFold, "losses", losses)
     clf = auto().fit(wine.X, wine.y)
     means = {str(c): np.concatenate(f).mean() for c, f in seen.items() if len(f) == 5}
     step = clf.history_[0]

@@ -247,7 +247,7 @@ def test_same_bits_after_loading(tmp_path, default):
 @pytest.mark.parametrize("fold", [0, 3])
 @pytest.mark.parametrize(
     ("default", "place", "name"),
-    [((), choosing._Fold, "losses"), (OLD, calibrating, "_held_out_log_joint")],
+    [((), choosing.HeldOutFold, "losses"), (OLD, calibrating, "_held_out_log_joint")],
     ids=["now", "0.1"],
 )
 def test_an_interrupted_fit_leaves_the_estimator_as_it_was(fold, default, place, name, monkeypatch):

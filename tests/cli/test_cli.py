@@ -385,7 +385,7 @@ def test_extra_columns_are_reported_unless_they_are_the_target(run, table, model
 
 def test_missing_columns_are_named(run, model, tmp_path):
     (tmp_path / "few.csv").write_text("size,smoker\n1,true\n")
-    code, out, err = run("predict", model, tmp_path / "few.csv", "--proba")
+    code, out, err = run("predict", model, tmp_path / "few.csv", "--proba", "--full-precision")
     assert code == 0
     assert (
         f"{tmp_path / 'few.csv'} lacks 2 of the model's 4 columns, which are unknown in every row:"

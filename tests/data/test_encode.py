@@ -519,7 +519,11 @@ def test_other_things_refused():
         [[1], [{"a": 1}]],
         error=TypeError,
     )
-    refused("column 'x0' holds datetime64", np.array([["2020-01-01"]], dtype="M8[D]"), [0])
+    refused(
+        "column 'x0' holds values of the type datetime64",
+        np.array([["2020-01-01"]], dtype="M8[D]"),
+        [0],
+    )
     refused("column 'x0' holds", np.array([[b"a"]]), [0])
     refused("mixes strings and numbers, 'a' and 1", np.array([["a"], [1]], dtype=object))
     refused("'x1' mixes", [[1, "a"], [2, 3]])

@@ -34,7 +34,7 @@ EVERY = {
 FIELDS = (
     "JSON|nested too deeply|checksum|newer discbayes|version|library|sha256|the"
     " file|model|settings|domain|structure"
-    "|tables|class_dtype|n_features_in|feature_names_in|history|calibration|tallies"
+    "|tables|class_dtype|n_features_in|feature_names_in|history|calibration|tallies|n_samples_seen|csv_format|columns"
     "|scale|class_shares|cell_penalty|members"  # of ensembles
 )
 # files that ask for memory

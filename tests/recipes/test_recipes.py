@@ -98,9 +98,9 @@ def distinct_named():
 BY_HAND = [
     ("NB-ML", NaiveBayes(), ML),
     ("TAN-CMI-CL", SpanningTree(), CL),
-    ("TAN-CR-ML", GreedyEdges("cr"), ML),
-    ("TAN-CL", GreedyEdges("cl"), ML),
-    ("2-tree-CR-CL", GreedyEdges("cr", 5, k=2), CL),
+    ("TAN-CR-ML", GreedyEdges("cr", ties="parent"), ML),
+    ("TAN-CL", GreedyEdges("cl", ties="parent"), ML),
+    ("2-tree-CR-CL", GreedyEdges("cr", 5, k=2, ties="parent"), CL),
     ("TAN-SuperParent-ML", SuperParent("cr"), ML),
     ("2-tree-SuperParent-ML", SuperParent("cr", 5, k=2), ML),
     ("TAN-OMI-CR-CL", OrderBased("omi", "cr"), CL),
@@ -129,7 +129,7 @@ BY_HAND = [
     ("TAN-MM13", SpanningTree(), MaxMargin("cv", "cv", generative="map")),
     ("TAN-MLBNSVM", SpanningTree(), MLBNSVM("cv", "cv")),
     ("NB-BNSVM", NaiveBayes(), BNSVM("cv")),
-    ("TAN-LOO-CR-MAP", GreedyEdges("cr", "loo"), MaximumAPosteriori()),
+    ("TAN-LOO-CR-MAP", GreedyEdges("cr", "loo", ties="parent"), MaximumAPosteriori()),
 ]
 
 

@@ -227,6 +227,9 @@ def test_nodes_of_the_page_are_buttons_with_names():
         network_svg(make_network(Structure.naive(2), NASTY[:2]), None, '"')
     )
     nodes = [g for g in svg.iter(f"{SVG}g") if g.get("role") == "button"]
-    assert [node.get("aria-label") for node in nodes] == ["class", *NASTY[:2]]
+    spoken = [node.get("aria-label") for node in nodes]
+    assert [name.split(": ")[-1] for name in spoken] == ["class", *NASTY[:2]]
+    for node, name in zip(nodes, spoken, strict=True):  # voices hear the text that is seen
+        assert name.startswith(node.find(f"{SVG}text").text)
     assert [node.get("tabindex") for node in nodes] == ["0", "-1", "-1"]
     assert not any(element.get("style") for element in svg.iter())

@@ -142,8 +142,8 @@ class ColumnScan:
         self.n_leading_zeros += int(rows[_matches(texts, _LEADING_ZERO)].sum())
         widths = set(np.unique(lengths).tolist()) | ({self.width} - {None})
         self.width = widths.pop() if len(widths) == 1 and self.width != -1 else -1
-        room = MAX_VALUES + 1 - len(self.values)
-        for text, n in zip(texts[: max(0, room)].to_pylist(), rows.tolist(), strict=False):
+        n_free = MAX_VALUES + 1 - len(self.values)
+        for text, n in zip(texts[: max(0, n_free)].to_pylist(), rows.tolist(), strict=False):
             self.values[text] += n
         bare = bare_numbers(texts)
         left = np.ones(rows.size, dtype=bool)
@@ -250,21 +250,21 @@ def text_keys(column: Any) -> np.ndarray:
 
     >>> import pyarrow as pa
     >>> keys = text_keys(pa.array(["a", "b", "a", None, ""]))
-    >>> keys[0] == keys[2], len(set(keys.tolist()))
+    >>> bool(keys[0] == keys[2]), len(set(keys.tolist()))
     (True, 4)
     """
-    valid, places, letters = column.buffers()
+    valid, places, characters = column.buffers()
     offsets = np.frombuffer(places, np.int32)[column.offset : column.offset + len(column) + 1]
     offsets = offsets.astype(np.int64)
     lengths = np.diff(offsets)
     start, end = int(offsets[0]), int(offsets[-1])
-    used = np.frombuffer(letters, np.uint8)[start:end] if end > start else np.zeros(0, np.uint8)
+    used = np.frombuffer(characters, np.uint8)[start:end] if end > start else np.zeros(0, np.uint8)
     position = np.arange(used.size) - np.repeat(offsets[:-1] - start, lengths)
     with np.errstate(over="ignore"):
         weighted = (used.astype(np.uint64) + np.uint64(1)) * _HASH[position % _HASH.size]
         sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(weighted)])
         keys = sums[offsets[1:] - start] - sums[offsets[:-1] - start]
-        keys = _mixed(keys + lengths.astype(np.uint64))
+        keys = _mixed(keys + lengths.astype(np.uint64) + np.uint64(1))  # 0 is a missing value
     if valid is not None and column.null_count:
         keys[~column.is_valid().to_numpy(zero_copy_only=False)] = 0
     return keys

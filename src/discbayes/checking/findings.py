@@ -53,6 +53,13 @@ class Finding:
         The column that it is about.
     way_out : str
         What to do about it; empty if nothing needs to be done.
+
+    Examples
+    --------
+    >>> from discbayes import check
+    >>> X = [[float(number), 1.0] for number in range(8)]
+    >>> [(finding.kind, finding.column) for finding in check(X, list("abababab")).findings]
+    [('small integers', 'x0'), ('constant column', 'x1'), ('rare class', 'class')]
     """
 
     kind: str
@@ -80,6 +87,13 @@ class CheckedColumn:
         What ``fit`` does with it as it is.
     advice : str
         What the ready command line does with it: "", "drop" or "categorical".
+
+    Examples
+    --------
+    >>> from discbayes import check
+    >>> X = [[float(number), "red"] for number in range(8)]
+    >>> [(column.name, column.holds) for column in check(X, list("abababab")).columns]
+    [('x0', 'whole numbers'), ('x1', 'one value'), ('class', 'classes')]
     """
 
     name: str

@@ -80,6 +80,18 @@ class TableCheck:
         The command line that fits a model to the table as it should be read; empty for a frame.
     python : str
         The same in Python.
+    assumptions : tuple of str
+        What reading the table assumes.
+    source, labels : object
+        The table, and its labels where it has no column of them: ``read`` reads them.
+
+    Examples
+    --------
+    >>> from discbayes import check, load_dataset
+    >>> wine = load_dataset("wine")
+    >>> found = check(wine.X, wine.y)
+    >>> found.n_rows, found.kinds
+    (178, [])
     """
 
     name: str
@@ -92,8 +104,8 @@ class TableCheck:
     command: str
     python: str
     assumptions: tuple[str, ...]
-    _source: Any = None
-    _labels: Any = None
+    source: Any = None
+    labels: Any = None
 
     @property
     def kinds(self) -> list[str]:
@@ -154,9 +166,9 @@ class TableCheck:
             missing_values=(*self.csv_format.missing_values, *self.missing_values),
             types=dict.fromkeys(text, "string"),
         )
-        if isinstance(self._source, (str, Path, bytes)):
-            return read_whole(self._source, how)
-        return _clean(_with_labels(arrow_of(self._source), self._labels, self.target), how)
+        if isinstance(self.source, (str, Path, bytes)):
+            return read_whole(self.source, how)
+        return _clean(_with_labels(arrow_of(self.source), self.labels, self.target), how)
 
     def to_frame(self, library: bool | str = "auto") -> Any:
         """Return a row for each column: what it holds, and what ``fit`` does with it.
@@ -557,9 +569,9 @@ def _needed_decimal(plan: ReadingPlan) -> str | None:
 
 
 def _python(check: TableCheck) -> str:
-    if isinstance(check._source, (str, Path)):
+    if isinstance(check.source, (str, Path)):
         target = "" if check.target is None else f", {check.target!r}"
-        source = f"{str(check._source)!r}{target}"
+        source = f"{str(check.source)!r}{target}"
     else:
         source = "X" if check.target is None else "X, y"
     settings = f"categorical={check.categorical!r}" if check.categorical else ""

@@ -356,7 +356,9 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
         adopt(self, FittedModel(*fitted, rows.columns, data.n_samples))
         n_edges = count_of(network.structure.n_edges, "edge")
         n_features = count_of(len(network.domain.features), "feature")
-        progress.stage(f"done: {n_edges} between {n_features}")
+        unused = network.domain.unused
+        note = f" ({len(unused)} not used)" if unused else ""
+        progress.stage(f"done: {n_edges} between {n_features}{note}")
         return self
 
     @available_with_counts

@@ -34,10 +34,10 @@ _TOO_LONG = "straddling object"  # of pyarrow, of a row that does not fit in a b
 _RAGGED_WAY_OUT = "correct them, or leave them out with --skip-ragged"
 _RAGGED_SHOWN = 3
 STANDARD_TEXT = "the standard input"  # where CSV text has no file
-_TEXT_BLOCK = 1 << 22  # bytes of CSV that are scanned at a time
 _BUFFER = 1 << 20
 # bytes of CSV that are parsed at a time, in which a row must fit, where a file is read as a whole
 _WHOLE_BLOCKS = (1 << 20, 1 << 25, (1 << 31) - 1)
+_TEXT_BLOCKS = (1 << 22, *_WHOLE_BLOCKS[1:])  # where it is scanned as text
 # as arrow guesses types itself
 _WIDER = {"null": "int64", "int64": "double", "bool": "string", "double": "string"}
 
@@ -172,7 +172,11 @@ def _reading(where: str) -> Iterator[None]:
 def tables_of(where: str, batches: Iterator[Any]) -> Iterator[Any]:
     """Yield batches as tables, and name the file in errors of reading them."""
     table_of = need("pyarrow").Table.from_batches
-    for batch in _named_batches(where, batches):
+    while True:
+        with _reading(where):
+            batch = next(batches, None)
+        if batch is None:
+            return
         yield table_of([batch])
 
 
@@ -418,28 +422,60 @@ def open_csv_texts(
     pa, arrow_csv = need("pyarrow"), need("pyarrow.csv")
     path = "" if isinstance(source, bytes) else source
     parse, convert = _csv_options(path, csv, {}, ragged)
-    how = {"encoding": csv.encoding or "utf8", "block_size": _TEXT_BLOCK}
-    with _reading(str(path) or STANDARD_TEXT), _open(source) as file:
-        read = arrow_csv.ReadOptions(**how)
-        names = arrow_csv.open_csv(file, read, parse).schema.names
+    encoding = csv.encoding or "utf8"
+    where = str(path) or STANDARD_TEXT
+
+    names = _header_names(source, parse, encoding, where)
     ragged.n_rows = 0  # of the first block, which is read again
     ragged.first.clear()
     numbered = [str(place) for place in range(len(names))]
-    read = arrow_csv.ReadOptions(**how, column_names=numbered, skip_rows=1)
     convert.column_types = dict.fromkeys(numbered, pa.string())
-    with _reading(str(path) or STANDARD_TEXT):
-        reader = arrow_csv.open_csv(_open(source), read, parse, convert)
-    return _named_batches(str(path) or STANDARD_TEXT, reader), names
+
+    def batches_after(n_rows: int, block: int) -> Iterator[Any]:
+        read = arrow_csv.ReadOptions(
+            block_size=block,
+            encoding=encoding,
+            column_names=numbered,
+            skip_rows=1,
+            skip_rows_after_names=n_rows,
+        )
+        return iter(arrow_csv.open_csv(_open(source), read, parse, convert))
+
+    return _text_batches(where, batches_after), names
 
 
-def _named_batches(where: str, batches: Iterator[Any]) -> Iterator[Any]:
-    """Yield batches, and name the file in errors of reading them."""
-    while True:
-        with _reading(where):
-            batch = next(batches, None)
-        if batch is None:
-            return
-        yield batch
+def _header_names(source: str | Path | bytes, parse: Any, encoding: str, where: str) -> list[str]:
+    arrow_csv = need("pyarrow.csv")
+    for block in _TEXT_BLOCKS:
+        with _reading(where), _open(source) as file:
+            try:
+                read = arrow_csv.ReadOptions(block_size=block, encoding=encoding)
+                names: list[str] = arrow_csv.open_csv(file, read, parse).schema.names
+                return names
+            except ValueError as error:
+                if not _is_too_long(error):
+                    raise
+    raise OSError(_too_long_message(_TEXT_BLOCKS[-1], "leave its column out of the file"))
+
+
+def _text_batches(where: str, batches_after: Callable[[int, int], Iterator[Any]]) -> Iterator[Any]:
+    """Yield batches; from a row on that is longer than a block, blocks are larger."""
+    n_rows = 0
+    for block in _TEXT_BLOCKS:
+        batches = None
+        while True:
+            with _reading(where):
+                try:
+                    batches = batches or batches_after(n_rows, block)
+                    batch = next(batches, None)
+                except ValueError as error:
+                    if not _is_too_long(error) or block == _TEXT_BLOCKS[-1]:
+                        raise
+                    break
+            if batch is None:
+                return
+            n_rows += batch.num_rows
+            yield batch
 
 
 class RaggedRows:

@@ -35,7 +35,7 @@ class TextLayout:
     delimiter : str or None
         The character between cells; None where none can be told.
     example : str
-        A word with letters beyond ASCII, by which a person can judge the encoding.
+        A word with characters beyond ASCII, by which a person can judge the encoding.
     """
 
     encoding: str
