@@ -825,7 +825,7 @@ class BayesNet(WithOldLimits, WithArrays):
         table = self._encoder.read(X)
         codes = self.encode(table)
         classes = None if y is None else self.class_codes(y, codes.shape[1])
-        filled = self._filled(codes, how, classes, random_state)
+        filled = self.filled_of(codes, how, classes, random_state)
         unseen = (codes >= self.domain.cards[:, None]) & ~table.missing_mask()
         filled[unseen] = codes[unseen]
         columns = {
@@ -839,10 +839,39 @@ class BayesNet(WithOldLimits, WithArrays):
             )
         return frame_like(columns, library, X)
 
-    def _filled(
-        self, codes: np.ndarray, how: str, classes: np.ndarray | None, random_state: Any
+    def filled_of(
+        self,
+        codes: np.ndarray,
+        how: str = "each",
+        classes: np.ndarray | None = None,
+        random_state: Any = None,
     ) -> np.ndarray:
-        """Return the codes with missing values imputed, by real values only."""
+        """Return rows that are codes already with missing values imputed, by real values only.
+
+        Parameters
+        ----------
+        codes : ndarray of shape (n_features, n_samples)
+            The codes, as ``encode`` returns them.
+        how : {"each", "joint", "draw"}, default="each"
+            As in ``fill``.
+        classes : ndarray of shape (n_samples,), optional
+            The position of the class of each row, for "joint" and "draw".
+        random_state : int, Generator or None, default=None
+            The seed of "draw".
+
+        Returns
+        -------
+        ndarray of shape (n_features, n_samples)
+            The codes without missing values.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> net = BayesNetClassifier("tan", "hybrid").fit(iris.X, iris.y).network_
+        >>> net.filled_of(net.encode({"petal width (cm)": 0.3}), "joint").ravel().tolist()
+        [0, 2, 0, 0]
+        """
         tables = self._real_tables
         options = self.inference_options
         known = np.minimum(codes, tables.cards.astype(codes.dtype)[:, None])

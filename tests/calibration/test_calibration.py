@@ -30,7 +30,7 @@ from discbayes import (
 from discbayes.calibration import Isotonic, Temperature, learn_isotonic, learn_temperature, log_odds
 from discbayes.classifier import calibrating, fitting
 from discbayes.cli import main
-from discbayes.costs import cheapest, cost_matrix
+from discbayes.costs import DecisionCosts, cheapest, cost_matrix
 from discbayes.data import FrameEncoder
 from discbayes.data.folds import FoldAssignment
 from discbayes.io import ModelFileError
@@ -775,6 +775,32 @@ def test_costs_in_every_form():
     np.testing.assert_array_equal(
         cost_matrix({False: {True: 2}}, np.array([False, True])), [[0, 2], [0, 0]]
     )
+
+
+def test_an_action_is_a_decision_of_its_own():
+    X, y = mixed()
+    clf = BayesNetClassifier("nb", "map").fit(X, y)
+    costs = {"sick": {"well": 20, "refer": 2}, "well": {"sick": 10, "refer": 2}}
+    share = clf.predict_proba(X)
+    expected = np.column_stack([10 * share[:, 1], 20 * share[:, 0], np.full(len(share), 2.0)])
+    np.testing.assert_allclose(clf.expected_costs(X, costs), expected, atol=1e-12)
+    names = np.array(["sick", "well", "refer"])
+    decided = clf.predict(X, costs=costs)
+    np.testing.assert_array_equal(decided, names[expected.argmin(axis=1)])
+    assert set(decided) == set(names)
+    by_frame = pd.DataFrame([[0, 20, 2], [10, 0, 2]], ["sick", "well"], names)
+    np.testing.assert_array_equal(clf.predict(X, costs=by_frame), decided)
+    asked = clf.value_of_information({}, costs=costs)
+    assert asked.cost == pytest.approx(clf.expected_costs([{}], costs).min())
+    assert (asked.cost_gain >= 0).all()
+    numbered = DecisionCosts.of({3: {"wait": 1}, 5: {"wait": 1}}, np.array([3, 5]))
+    assert numbered.decisions.tolist() == [3, 5, "wait"]
+
+
+def test_an_action_has_a_cost_for_every_class():
+    costs = {"sick": {"well": 20, "refer": 2}, "well": {"sick": 10}}
+    with pytest.raises(ValueError, match="'refer' has none where 'well' is true"):
+        DecisionCosts.of(costs, np.array(["sick", "well"]))
 
 
 @pytest.mark.parametrize(

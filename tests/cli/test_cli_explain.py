@@ -156,7 +156,7 @@ def test_costs_are_read_from_json_and_csv(tmp_path):
     (tmp_path / "c.json").write_text(text)
     (tmp_path / "c.csv").write_text("truth,well,sick\nwell,0,1\nsick,20,0\n")
     for given in (text, tmp_path / "c.json", tmp_path / "c.csv", "[[0, 20], [1, 0]]"):
-        assert read_costs(str(given), labels).tolist() == matrix
+        assert read_costs(str(given), labels).matrix.tolist() == matrix
     assert read_costs(None, labels) is None
     (tmp_path / "short.csv").write_text("truth,well,sick\nwell,0\n")
     (tmp_path / "gap.csv").write_text("truth,well,sick\nwell,,1\nsick,20,0\n")

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from discbayes import inference
 from discbayes._lazy_imports import leaf
+from discbayes._settings import is_integer
 from discbayes._text import count_of
 from discbayes.bayesnet import BayesNet
 from discbayes.calibration import AUTO, CalibratedPosterior, Calibration, log_prior_of
@@ -39,6 +40,7 @@ from discbayes.classifier.incremental import (
 from discbayes.classifier.predicting import PosteriorClassifier
 from discbayes.classifier.training_rows import open_training_rows
 from discbayes.classifier.unlabeled import use_unlabeled
+from discbayes.costs import DecisionCosts
 from discbayes.counts import SufficientStatistics
 from discbayes.data import Domain, FrameEncoder
 from discbayes.data.evidence import EvidenceColumn
@@ -46,11 +48,13 @@ from discbayes.data.table import Table
 from discbayes.data.table_reader import read_table
 from discbayes.explanations import (
     Counterfactual,
+    DecisionDraws,
     Explanation,
     Information,
     Relevance,
     counterfactual,
     explain,
+    learn_decision_map,
     relevance,
     value_of_information,
 )
@@ -822,6 +826,74 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
         row = one_row(x, self.network_.domain.names)
         codes, columns = self._encoder.transform_evidence(row, self.unknown)
         return value_of_information(posterior.with_evidence(columns), codes, costs, prices)
+
+    @inference.one_warning()
+    def same_decision(
+        self,
+        X: Any,
+        held_out: Any = None,
+        costs: Any = None,
+        class_prior: Sequence[float] | None = None,
+        n_draws: int = 100,
+        random_state: int = 0,
+    ) -> np.ndarray:
+        """Return how probable it is that each decision stays if all missing values were known.
+
+        The missing values of a row are drawn given the observed ones, and each completed row is
+        decided exactly. The share of draws with the decision of the row is too sure where the
+        network is wrong about how columns depend on each other, which held-out rows correct: the
+        values that are missing in ``X`` are hidden in them, and it is known whether the decision
+        stays.
+
+        Parameters
+        ----------
+        X : frame, array or list of rows
+            The rows. Rows without missing values have the probability 1.
+        held_out : frame, array or list of rows, optional
+            Rows that the classifier has not learned from, without labels: some hundred are enough.
+            Without them the result is not calibrated.
+        costs : array of shape (n_classes, n_classes) or mapping, optional
+            As in ``predict``, for decisions of the least expected cost.
+        class_prior : sequence of float, optional
+            As in ``predict_proba``.
+        n_draws : int, default=100
+            The number of draws for each row.
+        random_state : int, default=0
+            The seed of the draws.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The probabilities.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> clf = BayesNetClassifier().fit(iris.X[::2], iris.y[::2])
+        >>> rows = [{"petal width (cm)": 0.2}, {"sepal width (cm)": 3.0}]
+        >>> clf.same_decision(rows, held_out=iris.X[1::2]).round(1).tolist()
+        [0.9, 0.5]
+        """
+        if not is_integer(n_draws, 1):
+            raise ValueError(f"n_draws={n_draws!r} must be a whole number of at least 1")
+        if not is_integer(random_state, 0):
+            raise ValueError(f"random_state={random_state!r} must be a whole number")
+        priced = None if costs is None else DecisionCosts.of(costs, self.classes_)
+        observed, codes = self._observe(X, class_prior)
+        n_columns = len(self.domain_.features)
+        draws = DecisionDraws(observed, n_columns, priced, n_draws)
+        rng = np.random.default_rng(random_state)
+        shares = draws.shares(codes, rng)
+        missing = draws.missing(codes)
+        incomplete = missing.any(axis=0)
+        if held_out is None or not incomplete.any():
+            return shares
+        # evidence belongs to the rows of X
+        plain = replace(draws, posterior=self.calibrated_posterior(class_prior))
+        learned = learn_decision_map(plain, self.encode(held_out), missing[:, incomplete], rng)
+        shares[incomplete] = learned(shares[incomplete])
+        return shares
 
     def _encode_row(self, x: Any) -> tuple[Table, np.ndarray]:
         """Return a row as it was read, and its codes."""

@@ -14,7 +14,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from discbayes._lazy_imports import leaf
 from discbayes.calibration import log_odds
 from discbayes.classifier.fitting import BY_NAME, check_columns
-from discbayes.costs import cheapest, cost_matrix
+from discbayes.classifier.prediction_sets import ConformalSets, calibrate_sets
+from discbayes.costs import DecisionCosts
 from discbayes.data import Domain, FrameEncoder
 from discbayes.data.table import Table
 from discbayes.data.table_reader import arrow_table
@@ -82,12 +83,14 @@ class PosteriorClassifier(ClassifierMixin, BaseEstimator):
             As in ``predict_proba``.
         costs : array of shape (n_classes, n_classes) or mapping, optional
             The cost ``costs[i][j]`` of deciding for class j where class i is true, in the order of
-            ``classes_``; or ``{truth: {decision: cost}}``, where all else costs nothing.
+            ``classes_``; or ``{truth: {decision: cost}}``, where all else costs nothing. A decision
+            of the mapping that is not a class is an action such as "refer", with a cost for every
+            class.
 
         Returns
         -------
         ndarray of shape (n_samples,)
-            The class labels.
+            The class labels, or actions.
 
         Examples
         --------
@@ -102,8 +105,7 @@ class PosteriorClassifier(ClassifierMixin, BaseEstimator):
         posterior, codes = self._observe(X, class_prior)
         if costs is None:
             return self.classes_[posterior.decisions(codes)]
-        matrix = cost_matrix(costs, self.classes_)
-        return self.classes_[cheapest(posterior.posterior(codes), matrix)]
+        return DecisionCosts.of(costs, self.classes_).decide(posterior.posterior(codes))
 
     def predict_proba(self, X: Any, class_prior: Sequence[float] | None = None) -> np.ndarray:
         """Return P(c | x observed); missing and unseen values are marginalized exactly.
@@ -234,8 +236,9 @@ class PosteriorClassifier(ClassifierMixin, BaseEstimator):
 
         Returns
         -------
-        ndarray of shape (n_samples, n_classes)
-            The expected costs, a column for each decision in the order of ``classes_``.
+        ndarray of shape (n_samples, n_decisions)
+            The expected costs, a column for each decision: the classes in the order of
+            ``classes_``, and then actions in that of ``costs``.
 
         Examples
         --------
@@ -249,7 +252,56 @@ class PosteriorClassifier(ClassifierMixin, BaseEstimator):
         if is_source(X):
             return self._predict_source(X, "expected_costs", costs=costs, class_prior=class_prior)
         posterior, codes = self._observe(X, class_prior)
-        return posterior.posterior(codes) @ cost_matrix(costs, self.classes_)
+        return posterior.posterior(codes) @ DecisionCosts.of(costs, self.classes_).matrix
+
+    def calibrate_sets(
+        self,
+        X: Any,
+        y: Any,
+        level: float = 0.9,
+        *,
+        by_class: bool = False,
+        allow_empty: bool = True,
+        sample_weight: Any = None,
+    ) -> ConformalSets:
+        """Return sets of classes that hold the true class with a given probability.
+
+        Split conformal prediction: whatever the classifier is, the sets of rows of the same
+        distribution hold the true class with a probability of at least the level. The missing
+        values of these rows must be as those of the rows to predict.
+
+        Parameters
+        ----------
+        X : frame, array, list of rows, or a source to read them from
+            Rows that the classifier has not learned from.
+        y : sequence of labels
+            Their classes.
+        level : float, default=0.9
+            The probability with which a set holds the true class, at least.
+        by_class : bool, default=False
+            Whether it holds within each class, not over all rows only. A class of fewer than
+            ``level / (1 - level)`` rows is in every set.
+        allow_empty : bool, default=True
+            Whether sets may be empty, as some are where the accuracy is above the level. If not,
+            they get the most probable class, and hold the true class more often than the level.
+        sample_weight : sequence of float, optional
+            The weights of the rows.
+
+        Returns
+        -------
+        ConformalSets
+            The sets: ``predict(X)`` and ``contains(X)``.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> clf = BayesNetClassifier().fit(iris.X[::2], iris.y[::2])
+        >>> sets = clf.calibrate_sets(iris.X[1::2], iris.y[1::2], level=0.95)
+        >>> sets.predict({"petal width (cm)": 1.7})
+        [('versicolor', 'virginica')]
+        """
+        return calibrate_sets(self, X, y, level, by_class, allow_empty, sample_weight)
 
     def predict_batches(
         self, X: Any, method: str = "predict", **options: Any

@@ -19,7 +19,7 @@ from discbayes.cli import options
 from discbayes.cli.console import UserError
 from discbayes.cli.models import load_model, read_rows, require_network, select_rows, warn_unseen
 from discbayes.cli.prompts import Case, converse, outcome, tell, value_of
-from discbayes.costs import cost_matrix
+from discbayes.costs import DecisionCosts
 from discbayes.data import Domain
 from discbayes.data.table import is_missing
 
@@ -40,8 +40,9 @@ contributions to the decision so far, stop ends. Questions go to the error strea
 the standard output.
 
 costs.json is {"sick": {"well": 20}, "well": {"sick": 1}}: the cost of deciding for the inner class
-where the outer one is true. costs.csv is a table of the costs, with the true class in the first
-column. Prices, in the same unit, are {"biopsy": 3} or lines of column,price. With costs, columns
+where the outer one is true; a decision that is not a class, such as "refer", is an action with a
+cost for every class. costs.csv is a table of the costs, with the true class in the first column.
+Prices, in the same unit, are {"biopsy": 3} or lines of column,price. With costs, columns
 are asked for as long as the best one is expected to save more than its price."""
 MIN_PROBABILITY = 0.95
 COMMON = (
@@ -158,8 +159,8 @@ def _column(names: Sequence[str], text: str) -> str:
 # ---- costs and prices
 
 
-def read_costs(text: str | None, labels: Sequence[str]) -> np.ndarray | None:
-    """Return the costs as a matrix: a row for each true class and a column for each decision.
+def read_costs(text: str | None, labels: Sequence[str]) -> DecisionCosts | None:
+    """Return the costs of decisions: of the classes, and of actions that are not classes.
 
     Parameters
     ----------
@@ -176,7 +177,7 @@ def read_costs(text: str | None, labels: Sequence[str]) -> np.ndarray | None:
             f"--costs holds {found!r}: it must be {{truth: {{decision: cost}}}} or rows of numbers"
         )
     try:
-        return cost_matrix(found, np.array(labels, dtype=object))
+        return DecisionCosts.of(found, np.array(labels, dtype=object))
     except ValueError as error:
         raise UserError(f"--costs: {error}") from error
 

@@ -27,7 +27,7 @@ from discbayes._text import listed, nearest_first, printable, shortened
 from discbayes.classifier import BayesNetClassifier
 from discbayes.cli.console import UserError
 from discbayes.cli.input_tables import canonical, matcher
-from discbayes.costs import cheapest
+from discbayes.costs import DecisionCosts, cheapest
 from discbayes.data import Between, Evidence, Likelihood, Not, OneOf, Variable
 from discbayes.data.domain import MISSING_LABEL
 from discbayes.explanations.wording import probability_in_words, values_in_words
@@ -58,8 +58,8 @@ class Case:
         The fitted classifier.
     known : mapping
         Values by column that were there before the first question.
-    costs : array of shape (n_classes, n_classes), optional
-        Misclassification costs, a row for each true class.
+    costs : DecisionCosts, optional
+        The costs of decisions.
     prices : mapping, optional
         The price of asking, by column.
     answers : list of (column, value)
@@ -68,7 +68,7 @@ class Case:
 
     model: BayesNetClassifier
     known: Mapping[str, Any]
-    costs: np.ndarray | None = None
+    costs: DecisionCosts | None = None
     prices: Mapping[str, float] | None = None
     answers: list[tuple[str, Any]] = field(default_factory=list)
 
@@ -82,10 +82,13 @@ class Case:
         return self.model.predict_proba(self.row)[0]
 
     def decision(self, posterior: np.ndarray) -> int:
-        """Return the index of the most probable class or, with costs, of the cheapest decision."""
+        """Return the index of the most probable class or, with costs, of the cheapest decision.
+
+        Actions that are not classes come after these.
+        """
         if self.costs is None:
             return int(posterior.argmax())
-        return int(cheapest(posterior[None], self.costs)[0])
+        return int(cheapest(posterior[None], self.costs.matrix)[0])
 
     def question(self) -> tuple[Variable, str]:
         """Return the best column that was not asked for yet, and the benefit of its value.
@@ -224,18 +227,28 @@ def outcome(case: Case, reason: str) -> str:
     """Return the result as text: the decision, its probability and the reasons for it."""
     posterior = case.posterior()
     decision = case.decision(posterior)
-    label = _value(case.model.network_.domain.target.labels[decision])
-    lines = [f"decision: {label} (P = {probability_in_words(posterior, decision)})"]
+    labels = case.model.network_.domain.target.labels
+    if decision < len(labels):
+        probability = probability_in_words(posterior, decision)
+        lines = [f"decision: {_value(labels[decision])} (P = {probability})"]
+    else:
+        assert case.costs is not None
+        lines = [f"decision: {_value(str(case.costs.decisions[decision]))}"]
     if case.costs is not None:
-        lines.append(f"expected cost: {posterior @ case.costs[:, decision]:.4g}")
+        lines.append(f"expected cost: {posterior @ case.costs.matrix[:, decision]:.4g}")
     lines += [f"ended: {reason}", class_probabilities(case), "", reasons(case)]
     return printable("\n".join(lines))
 
 
 def reasons(case: Case) -> str:
-    """Return the contributions of the known values to the decision as text."""
-    decision = case.model.classes_.tolist()[case.decision(case.posterior())]
-    return case.model.explain(case.row).text(0, decision, SHOWN_REASONS)
+    """Return the contributions of the known values to the decision as text.
+
+    Where the decision is an action, they are those to the most probable class.
+    """
+    posterior, classes = case.posterior(), case.model.classes_.tolist()
+    decision = case.decision(posterior)
+    shown = classes[decision if decision < len(classes) else int(posterior.argmax())]
+    return case.model.explain(case.row).text(0, shown, SHOWN_REASONS)
 
 
 # ---- answers
