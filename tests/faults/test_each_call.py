@@ -88,7 +88,9 @@ def temporary(tmp_path, monkeypatch):
     folder = tmp_path / "temporary"
     folder.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
-    return folder
+    gc.freeze()  # what was there before needs no look at each collection
+    yield folder
+    gc.unfreeze()
 
 
 @pytest.mark.parametrize("calibrate", [None, "temperature"])
