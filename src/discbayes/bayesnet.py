@@ -295,8 +295,7 @@ class BayesNet(WithOldLimits, WithArrays):
         ('petal length (cm)', 'sepal length (cm)')
         """
         target = self.domain.target.name
-        found = self._own_tables.structure.edges(self.domain.names, target if with_class else None)
-        return found + [(parent, target) for parent in self.class_parents if with_class]
+        return self.own_structure.edges(self.domain.names, target if with_class else None)
 
     @property
     def own_structure(self) -> Structure:

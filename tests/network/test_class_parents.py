@@ -163,6 +163,47 @@ def test_predictions_explanations_and_values_of_information(rows):
     assert BayesNetClassifier(EDGES, "map", calibrate="temperature").fit(X, y).score(X, y) > 0.6
 
 
+def test_answers_about_columns_equal_enumeration(rows):
+    X, y = rows
+    clf = BayesNetClassifier(EDGES, "hybrid", calibrate="isotonic").fit(X, y)
+    net = clf.network_
+    joint = np.exp(full_log_joint(net.parameters))  # age, smokes, cough, class
+    given = {"cough": True}
+    values, log_probability = net.most_probable(given)
+    seen = joint[:, :, 1]
+    best = np.unravel_index(seen.argmax(), seen.shape)
+    assert log_probability == pytest.approx(np.log(seen.max()))
+    labels = net.domain.features
+    assert values["smokes"] == labels[1].values[best[1]]
+    assert values["disease"] == ["sick", "well"][best[2]]
+    each = net.fill(given, library="pandas").iloc[0]
+    assert each["smokes"] == labels[1].values[seen.sum(axis=(0, 2)).argmax()]
+    assert each["age"] == labels[0].labels[seen.sum(axis=(1, 2)).argmax()]
+    together = net.fill(given, how="joint", y=["sick"], library="pandas").iloc[0]
+    of_sick = np.unravel_index(seen[..., 0].argmax(), seen.shape[:2])
+    assert together["age"] == labels[0].labels[of_sick[0]]
+    assert together["smokes"] == labels[1].values[of_sick[1]]
+    found = net.log_likelihood([given], ["sick"])[0]
+    assert found == pytest.approx(np.log(seen[..., 0].sum()))
+    # the value of a column is the expected fall of the entropy of the class
+    plain = BayesNetClassifier.from_network(net)
+    shares = seen.sum(axis=(0, 2)) / seen.sum()
+    entropy = _entropy(seen.sum(axis=(0, 1)))
+    less = entropy - shares @ [_entropy(seen[:, k].sum(axis=0)) for k in range(2)]
+    found = plain.value_of_information(given)
+    place = [variable.name for variable in found.variables].index("smokes")
+    assert found.gain[place] == pytest.approx(less)
+    row = {"age": 30, "smokes": True, "cough": True}
+    change = clf.counterfactual(row, "sick")
+    assert change.label_after == "sick"
+    assert net.novelty(X[:5]).shape == (5,)
+
+
+def _entropy(weights):
+    shares = weights / weights.sum()
+    return -(shares * np.log(shares)).sum()
+
+
 def test_what_needs_a_class_without_parents_refuses_by_name(rows, tmp_path):
     X, y = rows
     clf = BayesNetClassifier(EDGES, "map").fit(X, y)
@@ -175,7 +216,7 @@ def test_what_needs_a_class_without_parents_refuses_by_name(rows, tmp_path):
     ):
         with pytest.raises(ValueError, match=message):
             use()
-    for parameters in ("hybrid", "auto"):
+    for parameters in ("ccbn-d", "dfe", "auto"):
         with pytest.raises(ValueError, match="'disease' the parents 'age', 'smokes'"):
             BayesNetClassifier(EDGES, parameters).fit(X, y)
     with pytest.raises(ValueError, match="partial_fit and merge"):

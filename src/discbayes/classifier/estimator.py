@@ -76,8 +76,9 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
         with up to three parents each, their number chosen by held-out rows; "tan" with others),
         "nb" (naive Bayes), "tan" (tree by conditional mutual information), "tan-fcll" and
         "tan-acll" (trees by approximations of the conditional likelihood), "kdb" (one parent,
-        features ordered by relevance), "ghc" (hill climbing), a learner such as ``KDB(k=2)``, or a
-        known structure: a ``Structure`` or a list of edges ``(parent, child)``.
+        features ordered by relevance), "ghc" (hill climbing), "blanket" (hill climbing where the
+        class may have parents), a learner such as ``KDB(k=2)``, or a known structure: a
+        ``Structure`` or a list of edges ``(parent, child)``.
     parameters : str or learner, default="auto"
         The parameter learner: "auto" (``LevelWeightedCCBN``, weights of back-off levels that
         maximize the conditional likelihood, with free parameters if held-out rows speak for them),

@@ -377,7 +377,7 @@ def _check_class_parents(plan: FitPlan, data: Any, structure: Structure) -> None
         raise ValueError(
             f"{type(plan.parameters).__name__} needs a class without parents, and the structure"
             f" gives {data.domain.target.name!r} the parents {parents}: use the parameters"
-            ' "map" or "ml"'
+            ' "map", "ml", "hybrid", "cl" or "mm"'
         )
     if isinstance(data, SufficientStatistics):
         raise ValueError(
@@ -401,7 +401,8 @@ def make_network(
     ``class_weight`` is the weight of the rows of each class. A discriminative learner's prior is
     not the shares of the classes: it is changed by as much as the shares change.
     """
-    if not getattr(plan.parameters, "prior_is_shares", False):
+    learned_prior = not getattr(plan.parameters, "prior_is_shares", False)
+    if learned_prior and parameters.class_table is None:
         parameters = parameters.learned_with(class_weight)
     network = BayesNet(
         domain,

@@ -28,8 +28,8 @@ class Structure:
         Whether the class is a parent of each feature; of all of them by default, or of none of the
         features from which a path leads to the class.
     class_parents : sequence of int, optional
-        The parents of the class, by position; none by default. They are for generative parameters
-        (``discbayes.network.class_parents``); all other learners refuse them.
+        The parents of the class, by position; none by default. They are for learners of normalized
+        tables (``discbayes.network.class_parents``); others refuse them.
 
     Examples
     --------

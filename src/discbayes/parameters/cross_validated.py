@@ -77,12 +77,13 @@ class CrossValidatedLearner(SharedSettings):
         """Return the unconstrained parameters of the optimum, well enough to compare settings."""
 
     def _unlabeled_scores(
-        self, layout: Layout, parameterization: Parameterization, n_jobs: int | None
+        self, parameterization: Parameterization, n_jobs: int | None
     ) -> LogScores | None:
         """Return the rows without a label, prepared for a fit; None if there are none."""
         if self.unlabeled_rows is None:
             return None
-        return LogScores(self.unlabeled_rows, layout, parameterization.normalized, n_jobs)
+        layout, normalized = parameterization.layout, parameterization.normalized
+        return LogScores(self.unlabeled_rows, layout, normalized, n_jobs)
 
     def _require_memory(self, data: Rows, structure: Structure) -> None:
         """Raise an error if the tables do not fit in memory, before anything is counted."""

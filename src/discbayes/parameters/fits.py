@@ -15,7 +15,7 @@ import numpy as np
 from discbayes.counts import FamilyCounts
 from discbayes.data.domain import Encoded
 from discbayes.data.rows import Rows
-from discbayes.network import CPTs, Layout, Structure
+from discbayes.network import CPTs, Layout, Structure, absorb_class
 from discbayes.parameters.generative import MaximumAPosteriori, MaximumLikelihood
 from discbayes.parameters.log_scores import LogScores
 from discbayes.parameters.problem import Problem
@@ -54,7 +54,13 @@ class FitWithBackoff(Fit):
     def tables(self, free: np.ndarray) -> CPTs:
         """Return the tables of a solution, with back-off."""
         normalized = self.problem.parameterization.normalized
-        return back_off(super().tables(free), self.families, self.seen, self.backing, normalized)
+        tables = super().tables(free)
+        own = tables.class_table
+        if own is None:
+            return back_off(tables, self.families, self.seen, self.backing, normalized)
+        # the tables of the features, before that of the class was absorbed, are normalized
+        features = back_off(own.features, self.families, self.seen, self.backing, True)
+        return absorb_class(features, own.parents, own.log_table)
 
 
 class EarlyStopping:

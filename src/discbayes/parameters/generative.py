@@ -108,11 +108,7 @@ class _Frequency(GapsIsMissing, BaseEstimator):
             )
         above = families.layout.structure.class_parents
         counted = class_counts(data, counts, above, context.n_jobs)
-        layout = Layout(
-            Structure((*((),) * len(above), tuple(range(len(above))))),
-            np.array([*counted.shape], np.int64),
-            1,
-        )
+        layout = class_table_layout(counted.shape)
         cells = np.zeros(layout.size)
         layout.table(cells, len(above))[...] = counted[..., None]
         smoothed = layout.table(self._smooth(cells, layout), len(above))[..., 0]
@@ -355,8 +351,26 @@ class MaximumAPosteriori(_Frequency):
     def _log_density(self, tables: CPTs) -> float:
         if not self.strength:
             return 0.0
-        in_class, in_cells = self.virtual_cells(tables.layout)
-        return float((in_cells * tables.log_theta).sum() + (in_class * tables.log_prior).sum())
+        own = tables.class_table
+        if own is None:
+            in_class, in_cells = self.virtual_cells(tables.layout)
+            return float((in_cells * tables.log_theta).sum() + (in_class * tables.log_prior).sum())
+        _, in_cells = self.virtual_cells(own.features.layout)
+        in_class = self.virtual_counts(class_table_layout(own.log_table.shape))[-1]
+        return float((in_cells * own.features.log_theta).sum() + (in_class * own.log_table).sum())
+
+
+def class_table_layout(shape: Sequence[int]) -> Layout:
+    """Return the layout of P(c | parents) as the table of the last of some features.
+
+    Parameters
+    ----------
+    shape : sequence of int
+        The number of states of each parent, and at the end that of classes.
+    """
+    above = range(len(shape) - 1)
+    structure = Structure((*((),) * len(above), tuple(above)))
+    return Layout(structure, np.array([*shape], np.int64), 1)
 
 
 def class_counts(

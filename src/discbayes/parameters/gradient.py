@@ -25,10 +25,15 @@ from discbayes.parameters.cross_validated import CrossValidatedLearner, Fold, Se
 from discbayes.parameters.fits import EarlyStopping, Fit, FitWithBackoff, seen_cells
 from discbayes.parameters.generative import MaximumAPosteriori, MaximumLikelihood
 from discbayes.parameters.log_scores import LogScores
-from discbayes.parameters.parameterization import Direct, Parameterization, Softmax
+from discbayes.parameters.parameterization import (
+    AbsorbedClass,
+    Direct,
+    Parameterization,
+    Softmax,
+)
 from discbayes.parameters.problem import Penalty, Problem
 from discbayes.parameters.scaling import minimize
-from discbayes.parameters.starts import begin_at, check_start, zero_tables
+from discbayes.parameters.starts import begin_at, check_start, zeros_like
 
 STOPPING = ("convergence", "cross-tuning", "held-out")
 AUTO = "auto"  # the fastest solver
@@ -53,6 +58,11 @@ class GradientLearner(CrossValidatedLearner):
     @property
     def uses_unlabeled(self) -> bool:
         """Whether rows without a label have a likelihood: under normalized tables they do."""
+        return self.parameterization == "e"
+
+    @property
+    def supports_class_parents(self) -> bool:
+        """Whether the class may have parents: among normalized tables it may."""
         return self.parameterization == "e"
 
     def __init__(
@@ -176,7 +186,7 @@ class GradientLearner(CrossValidatedLearner):
             else clone(learner).set_params(missing="available")
         )
         generative = learner.learn(data, counts, structure, Context(n_jobs=n_jobs))
-        center = generative if self.towards == "generative" else zero_tables(layout)
+        center = generative if self.towards == "generative" else zeros_like(generative)
         begin = begin_at(self.start, generative, data.domain.names)
         seen = self._seen_cells(data, families, n_jobs)
         parameterization = self._parameterized(
@@ -185,8 +195,8 @@ class GradientLearner(CrossValidatedLearner):
         skipped = 0 if self.towards == "generative" else parameterization.n_prior
         centerd = parameterization.start(center)
         penalty = Penalty(setting.penalty, centerd, parameterization.repeats, skipped)
-        scores = LogScores(data, layout, parameterization.normalized, n_jobs)
-        unlabeled = self._unlabeled_scores(layout, parameterization, n_jobs)
+        scores = LogScores(data, parameterization.layout, parameterization.normalized, n_jobs)
+        unlabeled = self._unlabeled_scores(parameterization, n_jobs)
         problem = Problem(
             setting.objective, scores, parameterization, n_jobs, penalty, unlabeled=unlabeled
         )
@@ -209,7 +219,9 @@ class GradientLearner(CrossValidatedLearner):
         self, layout: Layout, seen: np.ndarray, generative: CPTs, around: CPTs
     ) -> Parameterization:
         """Return the parameterization; cells without a parameter stay as in ``around``."""
-        return Softmax(layout) if self.parameterization == "e" else Direct(layout, seen, around)
+        if self.parameterization != "e":
+            return Direct(layout, seen, around)
+        return AbsorbedClass(layout) if layout.structure.class_parents else Softmax(layout)
 
     def _generative(self) -> Any:
         return (

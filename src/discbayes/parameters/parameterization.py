@@ -4,6 +4,7 @@
 name  class              numbers in the tables                           normalized
 ====  =================  ==============================================  ==========
 e     ``Softmax``        β − log Σ exp β in each row of a table          yes
+      ``AbsorbedClass``  as ``Softmax``, of a class that has parents     no
       ``Subnormalized``  as ``Softmax``, − s²/2 with a slack s per row   no
 d     ``Direct``         the parameters themselves                       no
 w     ``Weights``        w · log θ, with log θ fixed and w by level      no
@@ -18,6 +19,7 @@ cells, seen or not.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -25,7 +27,7 @@ import numpy as np
 from discbayes.kernels import projection
 from discbayes.kernels import softmax_tables as kernels
 from discbayes.kernels.quasi_newton import dot
-from discbayes.network import CPTs, Layout
+from discbayes.network import CPTs, Layout, Structure, absorb_class
 
 LEVELS = (1, 2, 3, 4)
 MIN_SLACK = 0.1  # of a row at the start: at zero the gradient with respect to it is zero, too
@@ -162,6 +164,93 @@ class Softmax:
     def tables(self, free: np.ndarray) -> CPTs:
         """Return the tables of the parameters."""
         return CPTs(self.layout, *self.numbers(free))
+
+
+class AbsorbedClass:
+    """Normalized tables of a class that has parents and of the features, as inference reads them.
+
+    The tables are those of ``Softmax``, with P(c | parents) in the place of P(c). Its parameters
+    come first, a row of them for each combination of values of the parents. The layout is that of
+    the network in which the table of the class is multiplied into that of one of its parents
+    (``absorb_class``), so that a log-joint of these tables is that of the whole network.
+    """
+
+    normalized, repeats = False, 1.0  # the absorbed tables are not: their product is
+    own: FreeCells | None = None
+
+    def __init__(self, layout: Layout):
+        above = layout.structure.class_parents
+        plain = Structure(layout.structure.parents, layout.structure.class_children)
+        features = Layout(plain, layout.cards, layout.n_classes, layout.states)
+        self._features = Softmax(features)
+        self._parents = above
+        self._shape = (*layout.n_states[list(above)], layout.n_classes)
+        self.n_prior = math.prod(self._shape)
+        self.size = self.n_prior + self._features.size - self._features.n_prior
+        # the tables are numbered, and the numbers are absorbed: where each cell comes from
+        none, flat = np.zeros(features.n_classes), np.zeros(self._shape)
+        cells = CPTs(features, none, np.arange(float(features.size)))
+        numbered = absorb_class(cells, above, flat)
+        self.layout = numbered.layout
+        self._from = numbered.log_theta.astype(np.int64)
+        numbers = 1.0 + np.arange(float(self.n_prior)).reshape(self._shape)
+        found = absorb_class(CPTs(features, none, np.zeros(features.size)), above, numbers)
+        self._absorbed = np.flatnonzero(found.log_theta)
+        self._from_class = found.log_theta[self._absorbed].astype(np.int64) - 1
+
+    def start(self, tables: CPTs) -> np.ndarray:
+        """Return the parameters that give these tables, which must be finite."""
+        own = tables.class_table
+        if own is None:
+            raise ValueError("the start has no table of the class given its parents")
+        if not np.isfinite(own.log_table).all():
+            raise ValueError(
+                "the start has probabilities of zero, from which a gradient cannot lead away:"
+                " smooth them"
+            )
+        features = replace(own.features, log_prior=np.zeros(self.layout.n_classes))
+        return np.concatenate(
+            [own.log_table.ravel(), self._features.start(features)[self._features.n_prior :]]
+        )
+
+    def numbers(self, free: np.ndarray) -> Numbers:
+        """Return the values of the absorbed tables: zeros in the place of log P(c)."""
+        cells = self._feature_cells(free)[self._from]
+        cells[self._absorbed] += self._of_class(free).ravel()[self._from_class]
+        return Numbers(np.zeros(self.layout.n_classes), cells)
+
+    def pull_back(self, free: np.ndarray, numbers: Numbers, gradient: Numbers) -> np.ndarray:
+        """Return the gradient with respect to the parameters, given these and their tables."""
+        n_features = self._features.layout.size
+        slopes = np.bincount(self._from_class, gradient.cells[self._absorbed], self.n_prior)
+        slopes = slopes.reshape(self._shape)
+        shares = np.exp(self._of_class(free))
+        of_class = slopes - shares * slopes.sum(axis=-1, keepdims=True)
+        none = np.zeros(self.layout.n_classes)
+        own = Numbers(none, self._feature_cells(free))
+        cells = np.bincount(self._from, gradient.cells, n_features)
+        back = self._features.pull_back(self._padded(free), own, Numbers(none, cells))
+        return np.concatenate([of_class.ravel(), back[self._features.n_prior :]])
+
+    def tables(self, free: np.ndarray) -> CPTs:
+        """Return the tables of the parameters."""
+        features = CPTs(
+            self._features.layout,
+            np.full(self.layout.n_classes, -np.log(self.layout.n_classes)),
+            self._feature_cells(free),
+        )
+        return absorb_class(features, self._parents, self._of_class(free))
+
+    def _padded(self, free: np.ndarray) -> np.ndarray:
+        """Return the parameters of the features, after zeros for a class without parents."""
+        return np.concatenate([np.zeros(self._features.n_prior), free[self.n_prior :]])
+
+    def _feature_cells(self, free: np.ndarray) -> np.ndarray:
+        return self._features.numbers(self._padded(free)).cells
+
+    def _of_class(self, free: np.ndarray) -> np.ndarray:
+        values = free[: self.n_prior].reshape(self._shape)
+        return np.asarray(values - np.logaddexp.reduce(values, axis=-1, keepdims=True))
 
 
 class Subnormalized(Softmax):

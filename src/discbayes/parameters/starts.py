@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from discbayes.network import CPTs, Layout
+from discbayes.network import CPTs, Layout, absorb_class
 
 STARTS = ("generative", "zeros")
 
@@ -21,15 +21,29 @@ def check_start(given: Any) -> None:
 
 def begin_at(given: Any, generative: CPTs, names: Sequence[str]) -> CPTs:
     """Return the tables where a fit starts: the generative ones, zeros, or given ones."""
-    layout = generative.layout
+    own = generative.class_table
     if isinstance(given, CPTs):
-        return start_tables(given, layout, names)
-    return generative if given == "generative" else zero_tables(layout)
+        if own is not None or given.class_table is not None:
+            raise ValueError(
+                "a fit starts at given tables where the class has no parents: here, or in the"
+                ' start, it has: use start="generative" or "zeros"'
+            )
+        return start_tables(given, generative.layout, names)
+    return generative if given == "generative" else zeros_like(generative)
 
 
 def zero_tables(layout: Layout) -> CPTs:
     """Return zeros in the place of log P(c) and log θ."""
     return CPTs(layout, np.zeros(layout.n_classes), np.zeros(layout.size))
+
+
+def zeros_like(tables: CPTs) -> CPTs:
+    """Return tables of the same structure with zeros in the place of logarithms."""
+    own = tables.class_table
+    if own is None:
+        return zero_tables(tables.layout)
+    features = zero_tables(own.features.layout)
+    return absorb_class(features, own.parents, np.zeros_like(own.log_table))
 
 
 def start_tables(given: Any, layout: Layout, names: Sequence[str]) -> CPTs:

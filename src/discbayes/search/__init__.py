@@ -14,6 +14,7 @@ from discbayes.search.fixed import FixedStructure, NaiveBayes
 from discbayes.search.greedy import GreedyEdges
 from discbayes.search.hillclimb import HillClimb
 from discbayes.search.kdb import KDB
+from discbayes.search.markov_blanket import MarkovBlanketClimb
 from discbayes.search.ordering import OrderBased
 from discbayes.search.superparent import SuperParent
 from discbayes.search.tree import SpanningTree
@@ -35,6 +36,7 @@ STRUCTURES: dict[str, Callable[[], StructureLearner]] = {
     "tan-acll": partial(Branching, score="acll"),
     "kdb": KDB,
     "ghc": HillClimb,
+    "blanket": MarkovBlanketClimb,
     "greedy": GreedyEdges,
     "superparent": SuperParent,
     "order": OrderBased,
@@ -49,6 +51,7 @@ __all__ = [
     "FixedStructure",
     "GreedyEdges",
     "HillClimb",
+    "MarkovBlanketClimb",
     "NaiveBayes",
     "OrderBased",
     "SpanningTree",

@@ -76,20 +76,23 @@ class HillClimb(EdgeSearch):
             )
 
     def _search(self, run: Run) -> None:
-        state = _SearchState(
-            run, self._edge_score(), self.max_parents, self.reverse, self.drop_class
+        climb(run, self._edge_score(), self.max_parents, self.reverse, self.drop_class)
+
+
+def climb(run: Run, score: EdgeScore, max_parents: int, reverse: bool, drop_class: bool) -> None:
+    """Make the best move until none improves the score; the settings are those of `HillClimb`."""
+    state = _SearchState(run, score, max_parents, reverse, drop_class)
+    state.measure_additions()
+    while True:
+        state.score_additions()
+        move = state.best_move()
+        if move is None:
+            return
+        run.structure = move.made(state.structure)
+        state.record(move)
+        state.follow(
+            run.structure, [move.child, *([move.parent] if move.kind == "reverse" else [])]
         )
-        state.measure_additions()
-        while True:
-            state.score_additions()
-            move = state.best_move()
-            if move is None:
-                return
-            run.structure = move.made(state.structure)
-            state.record(move)
-            state.follow(
-                run.structure, [move.child, *([move.parent] if move.kind == "reverse" else [])]
-            )
 
 
 @dataclass(frozen=True)

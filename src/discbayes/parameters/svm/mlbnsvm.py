@@ -223,7 +223,7 @@ class MLBNSVM(MarginLearner):
         weights = likelihood_counts(families, self.alpha)
         parameterization = self._parameterization(layout)
         scores = LogScores(data, layout, parameterization.normalized, n_jobs)
-        unlabeled = self._unlabeled_scores(layout, parameterization, n_jobs)
+        unlabeled = self._unlabeled_scores(parameterization, n_jobs)
         problem = Problem(
             setting.objective,
             scores,
