@@ -16,7 +16,7 @@ from discbayes.inference import log_joint
 from discbayes.network import Structure
 from discbayes.objectives import ConditionalLikelihood, Margin
 from discbayes.parameters import HierarchicalSmoothing, LevelWeightedCCBN
-from discbayes.parameters.level_weights import LevelWeights
+from discbayes.parameters.level_weights import LevelWeights, _PosteriorVariance
 from discbayes.parameters.log_scores import LogScores
 from discbayes.parameters.problem import Problem
 
@@ -198,6 +198,47 @@ def test_the_gradient_is_the_numerical_one(missing, free, objective):
         step[k] = 1e-5
         slope = (problem.value(point + step) - problem.value(point - step)) / 2e-5
         assert gradient[k] == pytest.approx(slope, rel=2e-5, abs=1e-8)
+
+
+@pytest.mark.parametrize("free", [False, True])
+@pytest.mark.parametrize("observed_only", [False, True])
+def test_the_curvature_is_the_sum_over_rows_of_squared_slopes(observed_only, free):
+    data = table(n_rows=40, weighted=True)
+    levels = HierarchicalSmoothing().levels(data, count(data), STRUCTURE)
+    weights = LevelWeights(levels, free, observed_only=observed_only)
+    scores = LogScores(data, weights.configurations, True, own=levels.own_cells(observed_only))
+    problem = Problem(_PosteriorVariance(), scores, weights)
+    point = random_point(problem, seed=3)
+    numbers = weights.numbers(point)
+    found = weights.curvature(point, numbers, problem.total_and_slopes(numbers)[1])
+    # rows read the tables leave-one-out, which changes their posterior, but not the slopes
+    plain = LevelWeights(levels, free)
+
+    def all_cells(at):
+        return weights._with_all_cells(at, plain) if observed_only else at
+
+    def slopes(k):
+        step = np.zeros(point.size)
+        step[k] = 1e-5
+        ends = [plain.tables(all_cells(at)) for at in (point + step, point - step)]
+        return (log_joint(ends[0], data.codes) - log_joint(ends[1], data.codes)) / 2e-5
+
+    read = log_joint(plain.tables(all_cells(point)), data.codes)
+    cells = levels.own_cells(False).cells
+    own = plain.numbers(all_cells(point)).cells[levels.layout.size :][: cells.size]
+    for m in range(data.n_samples):
+        for i, parents in enumerate(STRUCTURE.parents):
+            context = tuple(int(data.domain.states[p][data.codes[p, m]]) for p in parents)
+            cell = (*context, data.codes[i, m], data.y[m])
+            at = levels.layout.offsets[i] + np.ravel_multi_index(cell, levels.layout.shapes[i])
+            read[m, data.y[m]] += own[cells == at].sum()
+    posterior = np.exp(read - logsumexp(read, axis=1, keepdims=True))
+    variance = data.weight[:, None] * posterior * (1 - posterior)
+    assert found[: weights.n_prior] == pytest.approx(variance.sum(axis=0), rel=1e-10)
+    first = weights.n_prior + weights.n_shared  # shared weights have sums over features
+    for k in np.random.default_rng(0).choice(np.arange(first, point.size), 25, replace=False):
+        expected = (variance * slopes(k) ** 2).sum()
+        assert found[k] == pytest.approx(expected, rel=1e-6, abs=1e-9)
 
 
 @pytest.mark.parametrize("free", [False, True])

@@ -312,6 +312,86 @@ def _add_free_gradient(levels, feature, slope, at_free, widths, cells):
 
 
 @kernel
+def level_curvature(weights, free, free_start, levels, widths, features, usual, norms, variance,
+                    total, of_weights, of_cells):  # fmt: skip
+    """Add up the curvature along each weight and each free cell from that along the cells.
+
+    ``variance`` is the curvature along each cell of the tables, ``total`` that of a cell which
+    every row has. A weight moves a cell by its level, less the mean of the level over the line; a
+    free cell moves the other values of its line the other way.
+    """
+    width, written = widths
+    n_classes = weights.shape[1]
+    widest, deepest = _largest(levels, width, features)
+    memory, line_total = np.empty((4, widest)), np.zeros(width)
+    line_weights, minus = np.zeros((deepest, widest)), np.full(width, -1.0)
+    for i in range(features[0], features[1]):
+        size = levels.cards[i] * width
+        share, power = memory[0, :size], memory[1, :size]
+        factors, here = memory[2, :size], memory[3, :size]
+        _spread_weights(weights, levels.first[i], levels.first[i + 1], width, size, line_weights)
+        if usual[i] >= 0:
+            begin = levels.cell_start[levels.line_start[i]]
+            end = levels.cell_start[levels.line_start[i + 1]]
+            _complete_usual(variance, (begin, end), usual[i], written, total)
+        for u in range(levels.line_start[i], levels.line_start[i + 1]):
+            read = levels.cell_start[u], levels.cell_start[u + 1]
+            if not _sum_cells(variance, read, written, line_total):  # no row reads the line
+                continue
+            whole = levels.lines[u]
+            at_free = _free_line(free_start, levels, i, u, n_classes)
+            _score_line(levels, line_weights, i, whole, free, at_free, (n_classes, width), share)
+            _minus_shares(share, norms[u], minus, power, factors)
+            here[:] = 0.0
+            for cell in range(*read):
+                x = levels.cell_value[cell]
+                for c in range(written):
+                    here[x * width + c] += variance[cell * written + c]
+            for j in range(levels.first[i], levels.first[i + 1]):
+                at = levels.begin[j] + whole // levels.rest[j] * size
+                _add_spread(levels.values[at : at + size], share, here, width, of_weights[j])
+            if at_free >= 0:
+                _add_free_curvature(
+                    levels, i, share, here, line_total, at_free, (n_classes, width), factors,
+                    of_cells,
+                )  # fmt: skip
+
+
+@helper
+def _add_spread(level, share, variance, width, out):
+    """Add Σ variance·(level − mean)² of each class column, the mean being that by the shares."""
+    for c in range(out.size):
+        mean = 0.0
+        for k in range(c, level.size, width):
+            mean += share[k] * level[k]
+        for k in range(c, level.size, width):
+            away = level[k] - mean
+            out[c] += variance[k] * away * away
+
+
+@helper
+def _add_free_curvature(
+    levels, feature, share, variance, total, at_free, widths, of_state, cells
+):  # fmt: skip
+    """Add Σ variance·(one for a value of the state − share of the state)² for each free cell."""
+    n_classes, width = widths
+    start = levels.state_start[feature]
+    of_state[: levels.n_states[feature] * width] = 0.0
+    for x in range(levels.cards[feature]):
+        for c in range(n_classes):
+            of_state[levels.state_of[start + x] * width + c] += share[x * width + c]
+    for s in range(levels.n_states[feature]):
+        for c in range(n_classes):
+            q = of_state[s * width + c]
+            cells[at_free + s * n_classes + c] += q * q * total[c]
+    for x in range(levels.cards[feature]):
+        s = levels.state_of[start + x]
+        for c in range(n_classes):
+            q = of_state[s * width + c]
+            cells[at_free + s * n_classes + c] += variance[x * width + c] * (1.0 - 2.0 * q)
+
+
+@kernel
 def own_values(weights, own, first, out):
     """Compute what leaving a row out adds to each cell in which there are rows of a class."""
     for i in range(first.size - 1):

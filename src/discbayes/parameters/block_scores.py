@@ -142,11 +142,13 @@ class BlockScores:
         n_classes, cells = self.layout.n_classes, own.cells
         start, source = own.start, np.arange(cells.size)
         if self._inside is not None:
-            outside = np.setdiff1d(np.arange(self._padded.size), self._inside)
-            cells = np.concatenate([self._inside[cells], outside])
-            source = np.concatenate([source, np.full(outside.size, own.cells.size)])
-            order = np.argsort(cells, kind="stable")
-            cells, source = cells[order], source[order]
+            is_read = np.ones(self._padded.size, bool)
+            is_read[self._inside] = False
+            number = np.full(self._padded.size, own.cells.size)
+            is_read[self._inside[cells]] = True
+            number[self._inside[cells]] = source
+            cells = np.flatnonzero(is_read)
+            source = number[cells]
             start = np.searchsorted(cells, self._padded.offsets)
         classes = cells % n_classes
         return _OwnPlaces(start, cells // n_classes * self._width + classes, classes, source)

@@ -15,12 +15,11 @@ levels without themselves (leave-one-out), since the counts that they are in fla
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count as count_up
 from itertools import pairwise
 from typing import NamedTuple
-from zlib import crc32
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -32,9 +31,10 @@ from discbayes.counts import Counts
 from discbayes.data.rows import Rows
 from discbayes.engine import Context, parallel_map
 from discbayes.kernels import level_tables as kernels
+from discbayes.kernels.objective_rows import likelihood_rows
 from discbayes.kernels.quasi_newton import dot
 from discbayes.network import CPTs, Structure
-from discbayes.objectives import ConditionalLikelihood
+from discbayes.objectives import ConditionalLikelihood, Objective
 from discbayes.optim import Outcome, lbfgs, until_interrupted
 from discbayes.parameters.configurations import Configurations
 from discbayes.parameters.hierarchical import (
@@ -51,7 +51,6 @@ SHARED_PENALTY = 1.0  # of the deviation of a shared weight from one
 PRIOR_PENALTY = 0.1  # of the deviation of the class parameters from the class shares
 PART_CELLS = 50_000  # of the tables that a thread computes
 PATIENCE = 2  # iterations of little gain, after which a fit ends
-PROBES, PROBE = 2, 1e-3  # of the curvature, and how far they go
 CELL_WORK = 4.0  # nanoseconds for each number of a level
 
 
@@ -136,30 +135,6 @@ class LevelWeights:
         shared[:] = 1.0
         return free
 
-    def random_signs(self, seed: int) -> np.ndarray:
-        """Return −1 or 1 for each parameter, whatever the order and the names of columns are.
-
-        Those of a feature are drawn with its generative estimates as the seed, in digits that do
-        not depend on the machine.
-        """
-        signs = np.empty(self.size)
-        prior, shared, deviations, cells = self.split(signs)
-        n_levels = self.level_of.size
-        of_classes = deviations[n_levels:].reshape(n_levels, self.n_prior)
-        first = starts_of(np.array([len(group) for group in self.levels.values]))
-        parts = [[prior, shared]]
-        for i in range(self.layout.structure.n_features):
-            levels = slice(first[i], first[i + 1])
-            free = slice(self.free_start[i], self.free_start[i + 1])
-            parts.append([deviations[levels], of_classes[levels], cells[free]])
-        rounded = [np.round(group[0], 6) + 0.0 for group in self.levels.values]  # no -0.0
-        keys = [0, *(crc32(estimates.tobytes()) for estimates in rounded)]
-        for key, arrays in zip(keys, parts, strict=True):
-            rng = np.random.default_rng([seed, key])
-            for array in arrays:
-                array[...] = rng.choice([-1.0, 1.0], array.shape)
-        return signs
-
     def weights(self, free: np.ndarray) -> np.ndarray:
         """Return the weight of each level of each feature in each class."""
         _, shared, deviations, _ = self.split(free)
@@ -223,6 +198,29 @@ class LevelWeights:
         shared[:] = np.bincount(self.level_of, deviations[:n_levels], self.n_shared)
         return back
 
+    def curvature(self, free: np.ndarray, numbers: Numbers, variance: Numbers) -> np.ndarray:
+        """Return the curvature along each parameter, from that along the cells of their tables."""
+        found = np.zeros(self.size)
+        prior, shared, deviations, cells = self.split(found)
+        prior[:] = variance.prior
+        weights, free_cells = self.weights(free), self.split(free)[3]
+        norms = self._split_numbers(numbers.cells)[2]
+        tables = variance.cells[: self._ends_of_numbers[0]]
+        of_weights = np.zeros((self.level_of.size, self.n_prior))
+
+        def one(features: tuple[int, int]) -> None:
+            kernels.level_curvature(
+                weights, free_cells, self.free_start, self._arrays, self._widths, features,
+                self._usual, norms, tables, variance.prior, of_weights, cells,
+            )  # fmt: skip
+
+        parallel_map(one, self._parts, self.n_jobs, work=CELL_WORK * tables.size)
+        n_levels = self.level_of.size
+        deviations[:n_levels] = of_weights.sum(axis=1)
+        deviations[n_levels:] = (self._by_class * of_weights).ravel()
+        shared[:] = np.bincount(self.level_of, deviations[:n_levels], self.n_shared)
+        return found
+
     def tables(self, free: np.ndarray) -> CPTs:
         """Return the tables of the parameters, with all parent configurations."""
         whole = LevelWeights(self.levels, bool(self.n_free), self.n_jobs)
@@ -265,25 +263,28 @@ class _LevelPenalty(Penalty):
         return 0.5 * float(dot(slope, away)), slope
 
 
-def _curvature(problem: Problem, point: np.ndarray) -> np.ndarray:
-    """Return about the second derivative of the loss along each parameter: means of each kind.
+class _PosteriorVariance(Objective):
+    """Σ weight · log P(y | x), with its curvature along each score, P(c | x)·(1 − P(c | x))."""
 
-    A weight moves all cells of its level, so that its curvature is much larger than that of a free
-    cell. The change of the gradient along random signs z gives it: the mean of z·Hz is the trace.
-    """
+    def _fill(
+        self, log_joint: np.ndarray, y: np.ndarray, values: np.ndarray, gradient: np.ndarray
+    ) -> None:
+        likelihood_rows(log_joint, y, values, gradient)
+        gradient[np.arange(y.size), y] -= 1.0  # minus the posterior is left
+        gradient *= -1.0 - gradient
+
+
+def _curvature(problem: Problem, point: np.ndarray) -> np.ndarray:
+    """Return about the second derivative of the loss along each parameter."""
     penalty, weights = problem.penalty, problem.parameterization
     assert isinstance(penalty, _LevelPenalty)
     assert isinstance(weights, LevelWeights)
-    least = penalty.strengths / problem.total_weight
-    gradient = problem.loss(point)[1]
-    found = np.zeros(point.size)
-    for probe in range(PROBES):
-        signs = weights.random_signs(probe)
-        found += signs * (problem.loss(point + PROBE * signs)[1] - gradient) / (PROBE * PROBES)
-    for part, of_data in zip(weights.split(least), weights.split(found - least), strict=True):
-        part += max(of_data.mean(), 0.0) if part.size else 0.0
+    numbers = weights.numbers(point)
+    variance = replace(problem, objective=_PosteriorVariance()).total_and_slopes(numbers)[1]
+    of_data = np.maximum(weights.curvature(point, numbers, variance), 0.0)
     # the first step moves the cells of all features of a row, which add up
-    return least * weights.layout.structure.n_features
+    n_features = weights.layout.structure.n_features
+    return (penalty.strengths + of_data) * n_features / problem.total_weight
 
 
 class PreparedLevels(NamedTuple):
