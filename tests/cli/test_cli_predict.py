@@ -76,3 +76,27 @@ def test_a_column_that_is_not_there(files, capsys):
     given = ["predict", folder / "m.json", folder / "new.csv", "--keep", "Patient-Id", "--quiet"]
     assert main(list(map(str, given))) == 1
     assert "'Patient-ID'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("memory", [(), ("--memory", "1GB")])
+def test_an_interval_is_beside_its_probability(files, memory):
+    folder, clf, table = files
+    found = predicted(folder, "--interval", "80", "--proba", *memory)
+    assert list(found)[:5] == ["row", "class", "probability", "low", "high"]
+    X = table[clf.feature_names_in_]
+    best = clf.predict_proba(X).argmax(axis=1)
+    for name, end in zip(("low", "high"), clf.dirichlet().interval(X, 0.8), strict=True):
+        np.testing.assert_allclose(found[name], end[np.arange(15), best].round(4))
+
+
+def test_an_interval_needs_counts(files, capsys):
+    folder = files[0]
+    iris = load_dataset("iris")
+    BayesNetClassifier("nb", "hybrid").fit(iris.X, iris.y).save(folder / "hybrid.json")
+    paths = str(folder / "hybrid.json"), str(folder / "new.csv")
+    assert main(["predict", *paths, "--interval", "90"]) != 0
+    assert "fit with --structure tan (or nb, kdb) --parameters map" in capsys.readouterr().err
+    for percent in ("0", "100", "most"):
+        with pytest.raises(SystemExit):
+            main(["predict", *paths, "--interval", percent])
+        assert "is not a number above 0 and below 100" in capsys.readouterr().err

@@ -79,3 +79,19 @@ def test_classes_that_are_unknown_or_absent():
     text = quality.text()
     assert "unknown classes" in text
     assert "nan" not in text.split("true class")[1]
+
+
+def test_intervals_of_accuracies_hold_them():
+    """Of folds of 60 rows, weighted or not, from a classifier of known accuracy."""
+    rng = np.random.default_rng(0)
+    for truth in (0.75, 0.9):
+        held = []
+        for _ in range(400):
+            right = rng.random(60) < truth
+            shares = np.where(right[:, None], [0.9, 0.1], [0.2, 0.8])
+            weight = rng.uniform(0.5, 1.5, 60)
+            quality = Quality(["a", "b"], shares, np.zeros(60, int), weight)
+            low, high = quality.accuracy_interval()
+            held.append(low <= truth <= high)
+        assert 0.85 <= np.mean(held) <= 0.95
+    assert "with 90 % confidence" in quality.text()

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.special import betaincinv
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from discbayes._text import shortened, text_table
@@ -106,6 +107,36 @@ class Quality:
             "ECE": found["ece"],
         }
 
+    def accuracy_interval(self, level: float = 0.9) -> tuple[float, float]:
+        """Return an interval of the accuracy on all rows of the distribution of these.
+
+        It is that of Jeffreys for a share. Rows with weights count as many as would have the same
+        variance, and rows that were predicted several times count once.
+
+        Parameters
+        ----------
+        level : float, default=0.9
+            How often such intervals hold the accuracy.
+
+        Returns
+        -------
+        low, high : float
+            The ends of the interval.
+
+        Examples
+        --------
+        >>> shares = np.array([[0.9, 0.1], [0.2, 0.8], [0.7, 0.3]])
+        >>> low, high = Quality(["no", "yes"], shares, np.array([0, 1, 0])).accuracy_interval()
+        >>> round(low, 2), round(high, 2)
+        (0.56, 1.0)
+        """
+        weights = self._weights
+        n_rows = weights.sum() ** 2 / (weights @ weights) / self.n_repeats
+        right = self.metrics["accuracy"] * n_rows + 0.5
+        wrong = n_rows + 1 - right
+        low, high = betaincinv(right, wrong, [(1 - level) / 2, (1 + level) / 2]).tolist()
+        return low, high
+
     def _average_precision(self, by_class: np.ndarray) -> float:
         """Return that of the rarer one of two classes, or the mean of the classes."""
         if len(self.labels) == 2:
@@ -116,6 +147,8 @@ class Quality:
     def notes(self) -> dict[str, str]:
         """What each metric is, in a few words."""
         notes = dict(_NOTES)
+        low, high = self.accuracy_interval()
+        notes["accuracy"] += f"; {low:.3f} to {high:.3f} with 90 % confidence"
         if len(self.labels) == 2:
             rare = shortened(self.labels[1 - self.most_frequent], _MAX_NAME)
             notes["average precision"] += f" of {rare}"

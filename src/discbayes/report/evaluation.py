@@ -161,7 +161,11 @@ def _metrics(quality: Quality) -> str:
     """Return the metrics of all rows, as a list."""
     found, notes = quality.metrics, quality.notes
     error = binomial_error(found["accuracy"], quality.n_rows)
-    notes["accuracy"] = f"± {100 * error:.1f}, its standard error"
+    low, high = quality.accuracy_interval()
+    notes["accuracy"] = (
+        f"± {100 * error:.1f}, its standard error;"
+        f" {100 * low:.1f} to {100 * high:.1f} with 90 % confidence"
+    )
     shares = ("base rate", "accuracy", "balanced accuracy")
     texts = {name: (per_cent if name in shares else number)(found[name]) for name in found}
     entries = [("rows", f"<b>{quality.n_rows:,}</b>")]
