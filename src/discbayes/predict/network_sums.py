@@ -39,7 +39,7 @@ class _Component:
 
 @dataclass(frozen=True)
 class _Elimination:
-    """One step: the factors that hold a feature, the axes of their product, and that to sum out."""
+    """One step: the factors that hold a feature, the axes of their product, and its own axis."""
 
     factors: tuple[int, ...]
     axes: Axes
@@ -236,7 +236,7 @@ class NetworkSums:
         rows: np.ndarray,
         out: np.ndarray,
     ) -> None:
-        """Add the families of a component, with its features summed out, to some rows."""
+        """Add the families of a component, with its features marginalized, to some rows."""
         steps = self._plan(component)
         largest = max(self._size(step.axes) for step in steps)
         chunk = max(1, _CHUNK_CELLS // largest)
@@ -335,8 +335,8 @@ class NetworkSums:
 def log_sum(logs: np.ndarray, axis: int) -> np.ndarray:
     """Return the logarithm of the sum of exponentials along an axis; that of nothing is −∞.
 
-    >>> log_sum(np.log([[0.25, 0.5], [0.0, 0.0]]), 1).round(3)
-    array([-0.288,   -inf])
+    >>> log_sum(np.array([[-1.0, -1.0], [-np.inf, -np.inf]]), 1).round(3)
+    array([-0.307,   -inf])
     """
     top = logs.max(axis=axis, keepdims=True)
     top = np.where(np.isfinite(top), top, 0.0)

@@ -35,6 +35,19 @@ class Predictor:
     ``{"one_of": [...]}``, ``{"between": [low, high]}``, ``{"not": [...]}``,
     ``{"likelihood": [[value, weight], ...]}``.
 
+    Parameters
+    ----------
+    members : sequence of Member
+        The network with its calibration; those of an ensemble.
+    classes : ndarray
+        The class labels.
+    by_name : bool
+        Whether columns may lack, and others be there.
+    refuses_unknown : bool
+        Whether values that a column never had are an error.
+    ensemble : EnsemblePosterior, optional
+        The pool of several members.
+
     Attributes
     ----------
     classes : list
@@ -52,7 +65,7 @@ class Predictor:
     ...     BayesNetClassifier("nb", "map").fit(iris.X, iris.y).save(f"{folder}/model.json")
     ...     model = discbayes.predict.load(f"{folder}/model.json")
     >>> model.predict_proba({"petal width (cm)": {"between": [None, 0.5]}}).round(3).tolist()
-    [[0.986, 0.007, 0.007]]
+    [[0.996, 0.002, 0.002]]
     """
 
     def __init__(
@@ -108,7 +121,7 @@ class Predictor:
         ...     BayesNetClassifier("nb", "map").fit(iris.X, iris.y).save(f"{folder}/model.json")
         ...     model = discbayes.predict.load(f"{folder}/model.json")
         >>> model.predict_proba([{"petal width (cm)": 1.0}, {}]).round(2).tolist()
-        [[0.01, 0.96, 0.03], [0.33, 0.33, 0.33]]
+        [[0.0, 0.9, 0.09], [0.33, 0.33, 0.33]]
         """
         log_prior = None if class_prior is None else self._log_prior(class_prior)
         columns, n_rows = self._encoders[0].columns(rows)
