@@ -122,6 +122,17 @@ def missing() -> str:
     return "\n".join(lines)
 
 
+def without_compiler() -> str:
+    """What numpy alone predicts, beside the library."""
+    lines = ["| | numpy alone, rows/s | the library, rows/s |", "|:--|--:|--:|"]
+    begin = "rows a second by numpy alone, "
+    for row in read("alone"):
+        if row["what"].startswith(begin):
+            rates = [f"{float(f'{float(row[column]):.2g}'):,.0f}" for column in ("ours", "peer")]
+            lines.append(f"| {row['what'].removeprefix(begin)} | {' | '.join(rates)} |")
+    return "\n".join(lines)
+
+
 # ---- tables of the pages of results
 
 
@@ -427,6 +438,9 @@ FIGURES = {
     ),
     "tree": partial(figure, "pairs", "TAN fit from uint8 codes, mnist14 60,000 x 196"),
     "all-pairs": partial(figure, "pairs", "all pairs with the class, mnist14 60,000 x 196"),
+    "alone-import": partial(
+        figure, "alone", "import discbayes.predict beyond numpy, processor time"
+    ),
     "memory": partial(figure, "memory", "peak memory of a TAN fit on mnist14's uint8 codes"),
     "margin-hard": partial(figure, "margins", "ML-BN-SVM, TAN, λ = 16, γ = 10, letter 15,000 x 16"),
     "margin-easy": partial(figure, "margins", "ML-BN-SVM, TAN, λ = 1, γ = 1, letter 15,000 x 16"),
@@ -456,6 +470,7 @@ TABLES = {
     ),
     "default": default,
     "missing": missing,
+    "alone": without_compiler,
     "peers": peers,
     "scenarios": scenarios,
     "choices": choices,

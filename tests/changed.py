@@ -18,6 +18,7 @@ TESTED_BY = {
     "_arrays": ("data",),
     "_files": ("faults", "io"),
     "_memory": ("faults",),
+    "_shared_settings": ("search", "parameters"),
     "_temporary": ("streams", "blocks"),
     "_deprecation": ("released",),
     "experiments": ("released",),

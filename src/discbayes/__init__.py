@@ -7,83 +7,186 @@
 array([[1., 0., 0.]])
 """
 
+import sys
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from discbayes._version import __version__
-from discbayes.bayesnet import BayesNet
-from discbayes.classifier import BayesNetClassifier, BayesNetEnsemble
-from discbayes.data import (
-    Between,
-    DataWarning,
-    EqualFrequencyDiscretizer,
-    Likelihood,
-    MDLPDiscretizer,
-    Not,
-    OneOf,
-    TwoResolutionDiscretizer,
-)
-from discbayes.explanations import (
-    Counterfactual,
-    Explanation,
-    Information,
-    Relevance,
-    edge_strengths,
-)
-from discbayes.inference import EstimateWarning, TooManyCellsError
-from discbayes.network import Structure
-from discbayes.objectives import (
-    ClassificationRate,
-    ConditionalLikelihood,
-    Margin,
-    Slack,
-    SquaredError,
-)
-from discbayes.parameters import (
-    BNSVM,
-    DFE,
-    MLBNSVM,
-    DiscriminativeCCBN,
-    ExtendedCCBN,
-    HierarchicalSmoothing,
-    LevelWeightedCCBN,
-    MaximumAPosteriori,
-    MaximumConditionalLikelihood,
-    MaximumLikelihood,
-    MaxMargin,
-    WeightedCCBN,
-)
-from discbayes.paths import margin_path
-from discbayes.recipes import recipe, recipes
-from discbayes.search import (
-    KDB,
-    Annealing,
-    Branching,
-    FixedStructure,
-    GreedyEdges,
-    HillClimb,
-    MarkovBlanketClimb,
-    NaiveBayes,
-    OrderBased,
-    SpanningTree,
-    SuperParent,
-)
 
 if TYPE_CHECKING:
+    from discbayes.bayesnet import BayesNet
     from discbayes.checking import check
+    from discbayes.classifier import BayesNetClassifier, BayesNetEnsemble
+    from discbayes.data import (
+        Between,
+        DataWarning,
+        EqualFrequencyDiscretizer,
+        Likelihood,
+        MDLPDiscretizer,
+        Not,
+        OneOf,
+        TwoResolutionDiscretizer,
+    )
     from discbayes.datasets import list_datasets, load_dataset
     from discbayes.evaluation.comparison import compare
+    from discbayes.explanations import (
+        Counterfactual,
+        Explanation,
+        Information,
+        Relevance,
+        edge_strengths,
+    )
+    from discbayes.inference import EstimateWarning, TooManyCellsError
     from discbayes.io import load, read_bif, read_network, write_network
+    from discbayes.network import Structure
+    from discbayes.objectives import (
+        ClassificationRate,
+        ConditionalLikelihood,
+        Margin,
+        Slack,
+        SquaredError,
+    )
+    from discbayes.parameters import (
+        BNSVM,
+        DFE,
+        MLBNSVM,
+        DiscriminativeCCBN,
+        ExtendedCCBN,
+        HierarchicalSmoothing,
+        LevelWeightedCCBN,
+        MaximumAPosteriori,
+        MaximumConditionalLikelihood,
+        MaximumLikelihood,
+        MaxMargin,
+        WeightedCCBN,
+    )
+    from discbayes.paths import margin_path
+    from discbayes.recipes import recipe, recipes
+    from discbayes.search import (
+        KDB,
+        Annealing,
+        Branching,
+        FixedStructure,
+        GreedyEdges,
+        HillClimb,
+        MarkovBlanketClimb,
+        NaiveBayes,
+        OrderBased,
+        SpanningTree,
+        SuperParent,
+    )
+else:
+    from discbayes._lazy_imports import lazy_names
 
-_LEAVES = {
-    "check": "checking",
-    "compare": "evaluation.comparison",
-    "list_datasets": "datasets",
-    "load": "io",
-    "load_dataset": "datasets",
-    "read_bif": "io",
-    "read_network": "io",
-    "write_network": "io",
-}
+    _lazy, __dir__ = lazy_names(
+        __name__,
+        {
+            "bayesnet": ["BayesNet"],
+            "checking": ["check"],
+            "classifier": ["BayesNetClassifier", "BayesNetEnsemble"],
+            "data": [
+                "Between",
+                "DataWarning",
+                "EqualFrequencyDiscretizer",
+                "Likelihood",
+                "MDLPDiscretizer",
+                "Not",
+                "OneOf",
+                "TwoResolutionDiscretizer",
+            ],
+            "datasets": ["list_datasets", "load_dataset"],
+            "evaluation.comparison": ["compare"],
+            "explanations": [
+                "Counterfactual",
+                "Explanation",
+                "Information",
+                "Relevance",
+                "edge_strengths",
+            ],
+            "inference": ["EstimateWarning", "TooManyCellsError"],
+            "io": ["load", "read_bif", "read_network", "write_network"],
+            "network": ["Structure"],
+            "objectives": [
+                "ClassificationRate",
+                "ConditionalLikelihood",
+                "Margin",
+                "Slack",
+                "SquaredError",
+            ],
+            "parameters": [
+                "BNSVM",
+                "DFE",
+                "MLBNSVM",
+                "DiscriminativeCCBN",
+                "ExtendedCCBN",
+                "HierarchicalSmoothing",
+                "LevelWeightedCCBN",
+                "MaximumAPosteriori",
+                "MaximumConditionalLikelihood",
+                "MaximumLikelihood",
+                "MaxMargin",
+                "WeightedCCBN",
+            ],
+            "paths": ["margin_path"],
+            "recipes": ["recipe", "recipes"],
+            "search": [
+                "KDB",
+                "Annealing",
+                "Branching",
+                "FixedStructure",
+                "GreedyEdges",
+                "HillClimb",
+                "MarkovBlanketClimb",
+                "NaiveBayes",
+                "OrderBased",
+                "SpanningTree",
+                "SuperParent",
+            ],
+        },
+        (
+            "bayesnet",
+            "calibration",
+            "classifier",
+            "costs",
+            "counts",
+            "data",
+            "engine",
+            "explanations",
+            "inference",
+            "kernels",
+            "network",
+            "objectives",
+            "optim",
+            "parameters",
+            "paths",
+            "plot",
+            "scores",
+            "scoring",
+            "search",
+            "streams",
+        ),
+    )
+
+    def __getattr__(name: str) -> Any:
+        """Import what is used for the first time."""
+        if name == "FactorTooLargeError":
+            from discbayes._deprecation import warn_renamed
+
+            warn_renamed("discbayes.FactorTooLargeError", "discbayes.TooManyCellsError")
+            return _lazy("TooManyCellsError")
+        return _lazy(name)
+
+
+class _Package(ModuleType):
+    """The package itself: ``recipes`` is the function, also once its package is imported."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "recipes" and isinstance(value, ModuleType):
+            value = value.recipes
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
 
 __all__ = [
     "BNSVM",
@@ -146,23 +249,3 @@ __all__ = [
     "recipes",
     "write_network",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    """Import packages that few programs use on first access."""
-    if name in _LEAVES or name == "plot":
-        from discbayes._lazy_imports import leaf
-
-        if name == "plot":
-            return leaf("plot")
-        return getattr(leaf(_LEAVES[name]), name)
-    if name == "FactorTooLargeError":
-        from discbayes._deprecation import warn_renamed
-
-        warn_renamed("discbayes.FactorTooLargeError", "discbayes.TooManyCellsError")
-        return TooManyCellsError
-    raise AttributeError(f"module 'discbayes' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)

@@ -22,7 +22,7 @@ from discbayes._text import count_of, listed
 from discbayes.data import Domain, Evidence, FrameEncoder, Variable
 from discbayes.data.evidence import EvidenceColumn, evidence_columns
 from discbayes.data.frames import frame_like, free_name, make_frame, values_of, with_own_values
-from discbayes.data.table import is_missing
+from discbayes.data.labels import is_missing
 from discbayes.engine import row_blocks
 from discbayes.inference import InferenceOptions, TooManyCellsError, WithOldLimits, renamed_limits
 from discbayes.inference.completion import BATCH_CELLS, without_missing_values

@@ -28,7 +28,11 @@ BRITISH = re.compile(
 )
 ALLOWED = {"gaps"}  # the old name of the parameter ``missing``, and its word in model files
 # Words that model files are written with: to rename them would make old files unreadable.
-FILE_FORMAT = {"io/model.py": {"tallies"}, "io/packed_statistics.py": {"tallies"}}
+FILE_FORMAT = {
+    "io/model.py": {"tallies"},
+    "io/packed_statistics.py": {"tallies"},
+    "predict/model_reader.py": {"tallies"},
+}
 
 
 def trees():

@@ -21,7 +21,7 @@ from discbayes.cli.models import load_model, read_rows, require_network, select_
 from discbayes.cli.prompts import Case, converse, outcome, tell, value_of
 from discbayes.costs import DecisionCosts
 from discbayes.data import Domain
-from discbayes.data.table import is_missing
+from discbayes.data.labels import is_missing
 
 SUMMARY = "ask for the most informative columns of one case, until its class is probable enough"
 EXAMPLES = """examples:

@@ -25,7 +25,7 @@ from discbayes.cli.input_tables import (
 )
 from discbayes.cli.options import LIMITS, given
 from discbayes.data import Domain
-from discbayes.data.table import is_missing
+from discbayes.data.labels import is_missing
 from discbayes.engine import Progress
 from discbayes.io import ModelFileError, load
 from discbayes.io.model import load_bytes

@@ -21,7 +21,7 @@ import numpy as np
 from discbayes._settings import float_or_nan
 from discbayes._text import listed
 from discbayes.data.domain import Variable, code_dtype
-from discbayes.data.table import is_missing, plain
+from discbayes.data.labels import is_missing, plain
 
 _SIDES = {
     "both": (True, True),

@@ -20,8 +20,8 @@ import numpy as np
 from discbayes._text import listed
 from discbayes.data.domain import Domain, Encoded, Variable, cut_texts
 from discbayes.data.frame_encoder import FrameEncoder
+from discbayes.data.labels import check_levels
 from discbayes.data.table import CategoricalColumn, Table, only_used
-from discbayes.data.table_reader import check_levels
 from discbayes.data.targets import DataWarning, classes_and_codes, label_array, target_variable
 from discbayes.data.variables import (
     SeenLabels,

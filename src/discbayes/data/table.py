@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from discbayes.data.labels import is_missing
 from discbayes.engine import row_blocks
 
 EXACT = 2.0**53  # floats hold every whole number up to this one
@@ -242,16 +243,6 @@ def default_names(n_columns: int) -> list[str]:
     return [f"x{position}" for position in range(n_columns)]
 
 
-def is_missing(value: Any) -> bool:
-    """Return whether a value is missing: None, NaN, or pandas' NA and NaT.
-
-    Those of pandas are recognized by name, without importing it.
-    """
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
-        return True
-    return bool(isinstance(value, (float, np.floating)) and value != value)
-
-
 def unmasked(values: np.ma.MaskedArray[Any, Any], objects: bool = False) -> np.ndarray:
     """Return a masked array as floats or objects, in which masked values are missing.
 
@@ -261,25 +252,6 @@ def unmasked(values: np.ma.MaskedArray[Any, Any], objects: bool = False) -> np.n
     filled = values.data.astype(object if objects else np.float64)
     filled[np.ma.getmaskarray(values)] = None if objects else np.nan
     return filled
-
-
-def plain(value: Any) -> Any:
-    """Return a label as a plain Python scalar.
-
-    A member of an enumeration becomes the string or number that it equals.
-
-    >>> from enum import Enum, IntEnum
-    >>> plain(Enum("Color", {"RED": "red"}, type=str).RED)
-    'red'
-    >>> plain(IntEnum("Size", {"SMALL": 1}).SMALL)
-    1
-    """
-    if isinstance(value, str):
-        return str.__str__(value)  # str(value) of a member would be "Color.RED"
-    if isinstance(value, np.generic):
-        return value.item()
-    number = next((kind for kind in (bool, int, float) if isinstance(value, kind)), None)
-    return value if number is None else number(value)
 
 
 def factorize(values: Sequence[Any]) -> tuple[np.ndarray, list[Any]]:

@@ -17,6 +17,7 @@ from narwhals.exceptions import DuplicateError
 
 from discbayes._text import listed
 from discbayes.data.evidence import Evidence
+from discbayes.data.labels import check_levels, is_missing, plain
 from discbayes.data.table import (
     EXACT,
     CategoricalColumn,
@@ -25,9 +26,7 @@ from discbayes.data.table import (
     Table,
     default_names,
     factorize,
-    is_missing,
     only_used,
-    plain,
     unmasked,
 )
 
@@ -505,25 +504,3 @@ def _refuse_object(values: list[Any], name: str) -> NoReturn:
         f"column {name!r}, row {row}: argument must be a string or a number, not"
         f" {type(value).__name__!r}; convert the column or drop it"
     )
-
-
-def check_levels(levels: list[Any], name: str) -> None:
-    """Refuse labels that are neither all strings nor all numbers."""
-    strings = [value for value in levels if isinstance(value, str)]
-    others = [value for value in levels if not isinstance(value, str)]
-    if strings and others:
-        raise ValueError(
-            f"column {name!r} mixes strings and numbers, {strings[0]!r} and {others[0]!r} for"
-            " example: cast it to one of them, with astype(str) for example"
-        )
-    odd = next((value for value in others if not isinstance(value, (bool, int, float))), None)
-    if odd is not None:
-        raise ValueError(
-            f"column {name!r} has the category {odd!r} of type {type(odd).__name__}: cast it with"
-            " astype(str)"
-        )
-    if any(abs(value) > sys.float_info.max for value in others if type(value) is int):
-        raise ValueError(
-            f"column {name!r} has a whole number beyond the range of a float: cast it with"
-            " astype(str)"
-        )

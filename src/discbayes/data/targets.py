@@ -15,7 +15,8 @@ from sklearn.utils.validation import column_or_1d
 
 from discbayes._text import listed
 from discbayes.data.domain import Variable
-from discbayes.data.table import factorize, is_missing, plain, unmasked
+from discbayes.data.labels import is_missing, plain
+from discbayes.data.table import factorize, unmasked
 
 _HEAVIEST = 1e100  # of weights: products of a few sums of them are still numbers
 _SHARES = 1 + 1e-6  # up to rounding, the largest sum of weights that can only be shares of rows

@@ -25,17 +25,15 @@ from discbayes.data.histogram import (
     rising_numbers,
     table_offsets,
 )
+from discbayes.data.labels import check_levels, is_missing, plain
 from discbayes.data.table import (
     CategoricalColumn,
     NumericColumns,
     Table,
     find_column,
-    is_missing,
     kernel_array,
     looks_numeric,
-    plain,
 )
-from discbayes.data.table_reader import check_levels
 from discbayes.data.targets import DataWarning
 from discbayes.engine import parallel_map
 from discbayes.kernels.encoding import mark_present

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from discbayes._memory import in_bytes
-from discbayes.data import Domain, Variable
-from discbayes.data.table_reader import check_levels, plain
+from discbayes.data.domain import Domain, Variable
+from discbayes.data.labels import check_levels, plain
 from discbayes.io.setting_values import pack, unpack
 from discbayes.io.validation import (
     as_bool,
@@ -22,7 +22,7 @@ from discbayes.io.validation import (
     shown,
     wrong,
 )
-from discbayes.network import Layout, Structure
+from discbayes.network.structure import Structure
 
 KINDS = ("numeric", "categorical", "boolean")
 _FIELDS = ("name", "kind", "values", "cuts", "missing_value")
@@ -191,10 +191,8 @@ def check_features(domain: Domain, structure: Structure, where: str) -> None:
         )
 
 
-def checked_layout(
-    domain: Domain, structure: Structure, n_cells: int, where: str, field: str
-) -> Layout:
-    """Return the layout of CPTs; raise an error unless it has this number of cells.
+def check_cells(domain: Domain, structure: Structure, n_cells: int, where: str, field: str) -> None:
+    """Raise an error unless the CPTs of a domain and structure have this number of cells.
 
     Parameters
     ----------
@@ -224,7 +222,3 @@ def checked_layout(
         raise ValueError(
             f"{where}.{field} has {n_cells} cells, {left} too many for the domain and structure"
         )
-    layout = Layout(structure, domain.cards, domain.n_classes, domain.states)
-    with naming(where):
-        _ = layout.offsets  # refuses too many axes
-    return layout

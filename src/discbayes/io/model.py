@@ -35,14 +35,9 @@ from discbayes.classifier.fitting import COLUMNS, STRICT
 from discbayes.data import Domain, FrameEncoder
 from discbayes.inference import ESTIMATE, MAX_CELLS, RAISE, beyond_of_draws, cells_of_factor
 from discbayes.io.document import MAX_VALUES, hint_of_version, open_document, seal
-from discbayes.io.domains import (
-    checked_layout,
-    class_array,
-    class_dtype,
-    pack_domain,
-    unpack_domain,
-)
+from discbayes.io.domains import class_array, class_dtype, pack_domain, unpack_domain
 from discbayes.io.errors import ModelFileError, one_line, read_limited
+from discbayes.io.layouts import checked_layout
 from discbayes.io.packed_statistics import pack_statistics, unpack_statistics
 from discbayes.io.setting_values import pack_or_describe, pack_structure, unpack, unpack_structure
 from discbayes.io.stored_format import pack_csv_format, unpack_csv_format

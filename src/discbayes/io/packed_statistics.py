@@ -12,7 +12,8 @@ import numpy as np
 from discbayes.counts import Counts, FamilyCounts, PairCounts, SufficientStatistics
 from discbayes.counts.sufficient_statistics import pair_cells
 from discbayes.data import Domain
-from discbayes.io.domains import check_features, checked_layout
+from discbayes.io.domains import check_features
+from discbayes.io.layouts import checked_layout
 from discbayes.io.setting_values import pack_structure, unpack_structure
 from discbayes.io.validation import FLOATS, as_array, as_bool, as_object, pack_array
 

@@ -28,9 +28,7 @@ from functools import cache, partial
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
-from discbayes import data, objectives, parameters, scores, search
 from discbayes.io.validation import (
     MAX_DEPTH,
     as_array,
@@ -47,15 +45,8 @@ from discbayes.io.validation import (
     shown,
     wrong,
 )
-from discbayes.network import Structure
+from discbayes.network.structure import Structure
 
-_PACKAGES = (data, objectives, parameters, scores, search)
-_REGISTRIES = (
-    search.STRUCTURES,
-    parameters.PARAMETERS,
-    scores.EDGE_SCORES,
-    objectives.OBJECTIVES,
-)
 _ARRAYS = ("|b1", "|i1", "<i2", "<i4", "<i8", "|u1", "<u2", "<u4", "<u8", "<f2", "<f4", "<f8")
 # parameters that have another name in files, as version 0.1.0 wrote them
 _FILE_WORDS = {"missing": "gaps"}
@@ -74,8 +65,20 @@ def learners() -> dict[str, type]:
 
     They are those that a package exports, and those that are registered under a short name.
     """
-    public = {name: getattr(package, name) for package in _PACKAGES for name in package.__all__}
-    for make in (make for registry in _REGISTRIES for make in registry.values()):
+    # here, since the labels of a domain are read where there are no learners too
+    from sklearn.base import BaseEstimator
+
+    from discbayes import data, objectives, parameters, scores, search
+
+    packages = (data, objectives, parameters, scores, search)
+    registries: tuple[Mapping[str, Any], ...] = (
+        search.STRUCTURES,
+        parameters.PARAMETERS,
+        scores.EDGE_SCORES,
+        objectives.OBJECTIVES,
+    )
+    public = {name: getattr(package, name) for package in packages for name in package.__all__}
+    for make in (make for registry in registries for make in registry.values()):
         made = make.func if isinstance(make, partial) else make
         public[made.__name__] = made
     return {n: c for n, c in public.items() if inspect.isclass(c) and issubclass(c, BaseEstimator)}

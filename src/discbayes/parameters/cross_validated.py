@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from discbayes._settings import SharedSettings, is_integer
+from discbayes._settings import is_integer
+from discbayes._shared_settings import SharedSettings
 from discbayes.counts import Counts, count
 from discbayes.data.domain import Encoded
 from discbayes.data.folds import stratified_folds

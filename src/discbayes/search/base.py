@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from discbayes._settings import SharedSettings, is_integer
+from discbayes._settings import is_integer
+from discbayes._shared_settings import SharedSettings
 from discbayes.counts import Counts
 from discbayes.data.rows import Rows
 from discbayes.engine import Context

@@ -1,4 +1,4 @@
-"""Sources of batches: files, pyarrow datasets, iterators of frames, and Dask collections."""
+"""Sources of batches: files, pyarrow datasets, queries, iterators of frames, Dask collections."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def is_source(X: Any) -> bool:
     """
     if isinstance(X, (str, os.PathLike, Iterator)):
         return True
-    return _are_paths(X) or _is_dataset(X) or is_dask(X) or _is_opened(X)
+    return _are_paths(X) or _is_dataset(X) or _is_query(X) or is_dask(X) or _is_opened(X)
 
 
 def open_source(
@@ -38,13 +38,16 @@ def open_source(
         return DaskSource(X, y, weight)
     if _is_dataset(X):
         return DatasetSource(X)
+    if _is_query(X):
+        return QuerySource(X)
     if isinstance(X, Iterator):
         return IteratorSource(X)
     if _is_opened(X):
         return X
     raise TypeError(
         f"{type(X).__name__} cannot be read in batches: pass a path, a list of paths, a pyarrow"
-        " dataset, an iterator of frames or a Dask collection"
+        " dataset, a lazy frame of polars, a relation of DuckDB, an iterator of frames or a Dask"
+        " collection"
     )
 
 
@@ -70,6 +73,12 @@ def _is_dataset(X: Any) -> bool:
 def is_dask(X: Any) -> bool:
     """Return whether something is a Dask collection, without importing Dask."""
     return type(X).__module__.split(".")[0] in ("dask", "dask_expr") and hasattr(X, "npartitions")
+
+
+def _is_query(X: Any) -> bool:
+    """Return whether something is a lazy frame of polars or a relation of DuckDB."""
+    kind = (type(X).__module__.split(".")[0].lstrip("_"), type(X).__name__)
+    return kind in (("polars", "LazyFrame"), ("duckdb", "DuckDBPyRelation"))
 
 
 class IteratorSource:
@@ -124,6 +133,39 @@ class DatasetSource:
         for table in tables_of(where, batches):
             yield Batch(table, where, first_row, share=share)
             first_row += table.num_rows
+
+
+class QuerySource:
+    """A lazy frame of polars or a relation of DuckDB, which is run whenever rows are read."""
+
+    once = False
+
+    def __init__(self, query: Any):
+        self._query = query
+        self._is_lazy_frame = type(query).__name__ == "LazyFrame"
+        self.name = "the lazy frame" if self._is_lazy_frame else "the relation"
+        if self._is_lazy_frame and not hasattr(query, "collect_batches"):
+            raise TypeError(
+                "this version of polars cannot read a lazy frame in batches: upgrade polars, or"
+                " call collect() on it"
+            )
+
+    def batches(self, limits: Limits) -> Iterator[Batch]:
+        """Yield all rows in their order."""
+        query, first_row = self._query, 0
+        if self._is_lazy_frame:
+            n_rows = limits.batch_rows(len(query.collect_schema()))
+            tables = query.collect_batches(chunk_size=n_rows, maintain_order=True)
+        else:
+            need("pyarrow")
+            n_rows = limits.batch_rows(len(query.columns))
+            # the method's name in DuckDB before 1.4
+            read = getattr(query, "to_arrow_reader", None) or query.fetch_arrow_reader
+            tables = tables_of(self.name, iter(read(n_rows)))
+        for table in tables:
+            if len(table):
+                yield Batch(table, self.name, first_row)
+            first_row += len(table)
 
 
 class DaskSource:

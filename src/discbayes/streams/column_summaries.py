@@ -16,8 +16,8 @@ from discbayes._text import listed
 from discbayes.data.discretize import CutPointDiscretizer
 from discbayes.data.domain import Variable
 from discbayes.data.histogram import ClassLabels, refuse_infinite, rising_numbers
+from discbayes.data.labels import check_levels
 from discbayes.data.table import EXACT, CategoricalColumn, NumericColumns, Part
-from discbayes.data.table_reader import check_levels
 from discbayes.data.variables import (
     Declared,
     SeenLabels,
