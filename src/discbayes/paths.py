@@ -18,7 +18,6 @@ from discbayes.classifier.fitting import (
     table_columns,
     weigh_and_count,
 )
-from discbayes.data.table_reader import read_table
 from discbayes.parameters import MLBNSVM
 from discbayes.parameters.svm import LAMS
 
@@ -137,7 +136,7 @@ def margin_path(
             "a path has no held-out rows to calibrate by: fit the λ that you choose with calibrate="
         )
     encoder = plan.new_encoder()
-    codes = encoder.fit_transform(read_table(X), y, sample_weight)
+    codes = encoder.fit_transform(X, y, sample_weight)
     encoder.warn_of_unused()
     data, counts = weigh_and_count(plan, codes, encoder.classes_)
     structure = learn_structure(plan, data, counts, plan.context)

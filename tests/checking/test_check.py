@@ -1,5 +1,6 @@
 """`check`: what is found, what is never guessed, and what the model keeps of it."""
 
+import datetime
 import json
 import os
 from pathlib import Path
@@ -288,3 +289,40 @@ def test_rows_without_a_class_are_left_out_of_batches_with_a_note(tmp_path, caps
         assert capsys.readouterr().err.count("left out") == 1
         models.append((tmp_path / "m.json").read_bytes())
     assert models[0] == models[1]
+
+
+@pytest.mark.parametrize("form", ["%d.%m.%Y", "%m/%d/%Y", "%Y-%m-%d %H:%M:%S"])
+def test_dates_in_files_are_read_as_dates(form, tmp_path, capsys):
+    start = datetime.datetime(2021, 1, 4, 7)
+    days = [start + datetime.timedelta(days=k, hours=k % 5) for k in range(300)]
+    y = ["yes" if day.weekday() >= 5 or k % 11 == 0 else "no" for k, day in enumerate(days)]
+    texts = ["k.A." if k % 50 == 3 else day.strftime(form) for k, day in enumerate(days)]
+    path = file_of(tmp_path, table_of({"day": texts, "y": y}))
+    found = check(path, "y")
+    assert {"date", "missing-value mark"} <= set(found.kinds)
+    assert not [each for each in found.findings if each.level in (PROBLEM, SUSPICION)]
+    assert found.columns[0].fit == "year, month, weekday, days"
+    fast = ["--structure", "nb", "--parameters", "map", "--discretizer", "mdlp"]
+    assert main(["fit", path, "--target", "y", *fast, "-o", str(tmp_path / "m.json")]) == 0
+    model = load(tmp_path / "m.json")
+    assert model.domain_.columns == ["day"]
+    assert model.domain_.features[2].labels == ["< 5.5", ">= 5.5"]
+    X, labels = found.read()
+    in_python = BayesNetClassifier("nb", "map", discretizer="mdlp").fit(X, labels)
+    assert in_python.domain_.features == model.domain_.features
+    new = file_of(tmp_path, table_of({"day": [texts[6], texts[7], "k.A."]}), "new.csv")
+    capsys.readouterr()
+    assert main(["predict", str(tmp_path / "m.json"), new, "--full-precision", "--proba"]) == 0
+    out = capsys.readouterr().out
+    rows = [{"day": days[6]}, {"day": days[7]}, {"day": None}]
+    expected = model.predict_proba(rows)[:, 0]
+    assert [float(line.split(",")[1]) for line in out.splitlines()[1:]] == expected.tolist()
+    odd = file_of(tmp_path, table_of({"day": [texts[6], "soon"]}), "odd.csv")
+    assert main(["predict", str(tmp_path / "m.json"), odd]) == 1
+    assert "row 2 has 'soon'" in capsys.readouterr().err
+
+
+def test_dates_that_have_no_order_are_named():
+    found = check_file(b"day,y\n1/2/2024,a\n3/4/2024,b\n5/6/2024,a\n", "days.csv", "y")
+    assert "cannot be told apart" in str(found)
+    assert found.drop == ["day"]

@@ -53,10 +53,10 @@ def test_python_reads_what_the_command_line_reads(tmp_path, monkeypatch):
     found = check(path, TARGET)
     assert table.planted <= set(found.kinds)
     X, y = found.read()
-    assert list(X.columns) == list(table.clean.columns)
+    assert list(X.columns) == ["admitted", *table.clean.columns]
     assert len(X) == len(y) == len(table.y) - 3
     money = table.clean.iloc[:, 1].drop(index=[4, 60, 100]).to_numpy()
-    assert np.allclose(X.iloc[:, 1], money)
+    assert np.allclose(X.iloc[:, 2], money)
     monkeypatch.chdir(tmp_path)
     command = check("export.csv", TARGET).command
     model = fitted_by_command(command, tmp_path, monkeypatch)

@@ -644,7 +644,7 @@ def bad_tables():
     y = np.arange(n) % 2
     infinite = good.assign(a=np.inf)
     mixed_types = good.assign(b=["x", 1, "y"] * (n // 3))
-    dates = good.assign(when=pd.date_range("2020-01-01", periods=n))
+    dates = good.assign(when=pd.to_timedelta(range(n), unit="D"))
     text = good.assign(note=[f"patient {k} felt somewhat better" for k in range(n)])
     twice = pd.concat([good, good[["a"]]], axis=1)
     return {
@@ -652,7 +652,7 @@ def bad_tables():
         "no columns": (good[[]], y, "0 feature"),
         "infinity": (infinite, y, "'a'.*inf"),
         "mixed types": (mixed_types, y, "'b'"),
-        "dates": (dates, y, "'when'"),
+        "durations": (dates, y, "'when'"),
         "free text": (text, y, "'note'.*120"),
         "duplicate names": (twice, y, "'a'"),
         "gap in y": (good, np.where(y == 1, np.nan, 0.0), "y contains NaN"),

@@ -731,7 +731,7 @@ def test_an_unknown_ending(run, table, model, tmp_path):
         (b"a,a,y\n1,2,3\n", "several columns with the same name: 'a'"),
         (b"y\nn\np\n", "no columns left to learn from"),
         (
-            b"day,y\n2020-01-01,n\n2020-01-02,p\n",
+            b"time,y\n12:30:00,n\n13:30:00,p\n",
             "categories (the month) first, or leave it out with --drop",
         ),
         (

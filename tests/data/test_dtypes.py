@@ -115,12 +115,20 @@ BOOLEAN_COLUMNS = {
     "arrow": in_arrow(BOOLEANS),
     "polars": in_polars(BOOLEANS),
 }
+DATE_COLUMNS = {
+    "pandas": in_pandas(pd.to_datetime(DATES)),
+    "pandas with zone": in_pandas(pd.to_datetime(DATES).tz_localize("America/Lima")),
+    "pandas seconds": in_pandas(pd.to_datetime(DATES).astype("datetime64[s]")),
+    "pandas of arrow": in_pandas(DATES, pd.ArrowDtype(pa.date32())),
+    "arrow": in_arrow(DATES),
+    "arrow with zone": in_arrow(pd.to_datetime(DATES).tz_localize("Asia/Kolkata")),
+    "polars": in_polars(DATES),
+    "polars times": in_polars(pd.to_datetime(DATES).to_list()),
+}
 TIMES = "turn it into numbers"
 SPLIT = "split it into"
 REFUSED = {
     "pandas period": (in_pandas(pd.period_range("2020", periods=60, freq="M")), TIMES),
-    "pandas datetime": (in_pandas(pd.date_range("2020", periods=60)), TIMES),
-    "pandas datetime with zone": (in_pandas(pd.date_range("2020", periods=60, tz="UTC")), TIMES),
     "pandas timedelta": (in_pandas(pd.to_timedelta(NUMBERS, unit="D")), TIMES),
     "pandas interval": (
         in_pandas(pd.IntervalIndex.from_breaks([0, 1, 2, 3])[PLACES]),
@@ -138,12 +146,10 @@ REFUSED = {
     "pandas bytes": (in_pandas([b"a"] * 60), "convert the column"),
     "pandas list": (in_pandas([[1]] * 60), "convert the column"),
     "arrow binary": (in_arrow([b"a"] * 60), "decode it"),
-    "arrow date": (in_arrow(DATES), TIMES),
     "arrow list": (in_arrow([[1]] * 60), SPLIT),
     "arrow struct": (in_arrow([{"a": 1}] * 60), SPLIT),
     "arrow map": (in_arrow([[("a", 1)]] * 60, pa.map_(pa.string(), pa.int64())), SPLIT),
     "polars binary": (in_polars([b"a"] * 60), "decode it"),
-    "polars date": (in_polars(DATES), TIMES),
     "polars array": (in_polars([[1, 2]] * 60, pl.Array(pl.Int64, 2)), SPLIT),
     "polars struct": (in_polars([{"a": 1}] * 60), SPLIT),
 }
@@ -154,6 +160,7 @@ ANSWERED = [
         ("text with null", NULL_TEXT_COLUMNS, WITH_NULL),
         ("number", NUMBER_COLUMNS, NUMBERS),
         ("boolean", BOOLEAN_COLUMNS, BOOLEANS),
+        ("date", DATE_COLUMNS, DATES),
     )
     for name, frame in columns.items()
 ]

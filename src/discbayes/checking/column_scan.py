@@ -39,10 +39,11 @@ NUMBERS = {
     GROUPED_POINT: rf"^{_GROUP}({_SPACES}\d{{3}})+\.\d+$",
     GROUPED_COMMA: rf"^{_GROUP}({_SPACES}\d{{3}})+,\d+$",
 }
+ISO, POINTS, SLASHES = "year-month-day", "day.month.year", "day/month/year"
 DATES = {
-    "year-month-day": rf"^\d{{4}}[-/]\d{{1,2}}[-/]\d{{1,2}}{_TIME}$",
-    "day.month.year": rf"^\d{{1,2}}\.\d{{1,2}}\.(\d{{4}}|\d{{2}}){_TIME}$",
-    "day/month/year": rf"^\d{{1,2}}[/-]\d{{1,2}}[/-](\d{{4}}|\d{{2}}){_TIME}$",
+    ISO: rf"^\d{{4}}[-/]\d{{1,2}}[-/]\d{{1,2}}{_TIME}$",
+    POINTS: rf"^\d{{1,2}}\.\d{{1,2}}\.(\d{{4}}|\d{{2}}){_TIME}$",
+    SLASHES: rf"^\d{{1,2}}[/-]\d{{1,2}}[/-](\d{{4}}|\d{{2}}){_TIME}$",
 }
 _RUNNING = r"^\d{1,18}$"
 _LEADING_ZERO = r"^0\d+$"
@@ -155,7 +156,7 @@ class ColumnScan:
         self._add_extremes(bare, rows, ~left)
         for kind, pattern in DATES.items():
             found = self._count(kind, pattern, texts, rows, left, self.dates)
-            if found.any() and kind == "day/month/year":
+            if found.any() and kind == SLASHES:
                 self._note_days(texts.filter(need("pyarrow").array(found)))
         self._add_words(column, texts, rows, left)
 

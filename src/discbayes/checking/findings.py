@@ -13,7 +13,14 @@ import numpy as np
 from discbayes._text import count_of, listed
 from discbayes.checking import column_scan as kinds
 from discbayes.checking.column_scan import MAX_KEYS, MAX_VALUES, ColumnScan
-from discbayes.checking.reading_plan import ENCODINGS, ReadingPlan, is_mark, shown_delimiter
+from discbayes.checking.reading_plan import (
+    ENCODINGS,
+    ReadingPlan,
+    holds_dates,
+    is_mark,
+    order_of,
+    shown_delimiter,
+)
 from discbayes.checking.table_scan import TableScan
 from discbayes.streams.file_sources import FALSE, TRUE
 
@@ -206,9 +213,7 @@ def facts_of(scan: TableScan, plan: ReadingPlan, column: ColumnScan) -> ColumnFa
     """Return a column with what the reading plan makes of it."""
     words = list(column.words)
     all_marks = len(words) < MAX_VALUES and all(map(is_mark, words))
-    is_date = column.name in scan.typed_dates or (
-        column.n_dates > 0 and not column.n_numbers and all_marks
-    )
+    is_date = column.name in scan.typed_dates or holds_dates(column)
     held_back = {*plan.ambiguous, *plan.mixed}
     is_number = (
         not is_date
@@ -243,8 +248,12 @@ def check_column(facts: ColumnFacts, n_rows: int) -> tuple[CheckedColumn, list[F
     if facts.marks and not facts.is_number:
         rows = sum(column.words[mark][0] for mark in facts.marks)
         marks = listed(facts.marks, 5)
-        text = f"{marks} probably marks a missing value ({count_of(rows, 'row')})"
-        say("missing-value mark", PROBLEM, text, "name it with --na-values")
+        if facts.is_date:
+            text = f"{marks} among dates is a missing value ({count_of(rows, 'row')})"
+            say("missing-value mark", READING, text)
+        else:
+            text = f"{marks} probably marks a missing value ({count_of(rows, 'row')})"
+            say("missing-value mark", PROBLEM, text, "name it with --na-values")
     verdict = _judge(facts, say)
     missing = n_rows - facts.n_present
     shown = column.first if len(column.first) <= 30 else f"{column.first[:29]}…"
@@ -279,8 +288,7 @@ def _judge(facts: ColumnFacts, say: _Sayer) -> _Verdict:
         say("constant column", NOTE, f"all values are {column.first!r:.60}", drop)
         return _Verdict("one value", "not used: it has one value", "drop")
     if facts.is_date:
-        say("date", PROBLEM, _date_text(facts), drop)
-        return _Verdict("dates", "refused: a date", "drop")
+        return _check_dates(facts, say, drop)
     if _is_identifier(facts):
         text = f"a different value in every row, such as {column.first!r:.60}"
         say("identifier", PROBLEM, text, drop)
@@ -311,13 +319,22 @@ class _Sayer:
         self._found.append(Finding(kind, level, text, self._column, way_out))
 
 
-def _date_text(facts: ColumnFacts) -> str:
+def _check_dates(facts: ColumnFacts, say: _Sayer, drop: str) -> _Verdict:
     column = facts.scan
-    order = next(iter(column.dates), "")
-    text = f"{column.first!r} is a date"
-    if order == "day/month/year" and not any(column.day_beyond):
-        return f"{text}, whose day and month cannot be told apart"
-    return f"{text}; the difference in days, the month or the weekday could be features"
+    order = order_of(column)
+    if column.dates and order is None:
+        why = "dates are written in several ways"
+        if len(column.dates) == 1 and column.day_beyond == (False, False):
+            why = f"{column.first!r} is a date whose day and month cannot be told apart"
+        say("date", PROBLEM, why, f"write dates as year-month-day, or {drop}")
+        return _Verdict("dates", "refused: unclear dates", "drop")
+    written = "" if order is None else f" ({order})"
+    text = (
+        f"{column.first!r} is a date{written}: year, month, weekday, hour and days since 2000"
+        " become columns"
+    )
+    say("date", NOTE, text, "--dates drop leaves dates out")
+    return _Verdict("dates", "year, month, weekday, days")
 
 
 def _is_identifier(facts: ColumnFacts) -> bool:

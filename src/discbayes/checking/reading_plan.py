@@ -8,7 +8,8 @@ from discbayes._text import some_of
 from discbayes.checking import column_scan as kinds
 from discbayes.checking.column_scan import MAX_VALUES, ColumnScan
 from discbayes.checking.table_scan import TableScan
-from discbayes.streams.csv_format import SPACES, CsvFormat, NumberFormat
+from discbayes.data.dates import DAY_MONTH_YEAR, MONTH_DAY_YEAR, YEAR_MONTH_DAY
+from discbayes.streams.csv_format import SPACES, CsvFormat, DateFormat, NumberFormat
 
 # texts that people and programs write for a missing value, in lower case; among numbers they can
 # mean nothing else
@@ -139,7 +140,15 @@ class ReadingPlan:
             found.append(f"{shown_delimiter(self.csv.delimiter or '')} between cells")
         if self.csv.decimal != ".":
             found.append(f"{self.csv.decimal!r} before decimals")
-        return found + self._number_assumptions()
+        return found + self._number_assumptions() + self._date_assumptions()
+
+    def _date_assumptions(self) -> list[str]:
+        """Return in words what was assumed of dates that are not written year first."""
+        grouped: dict[str, list[str]] = {}
+        for name, how in self.csv.dates.items():
+            if how.order != YEAR_MONTH_DAY:
+                grouped.setdefault(f"dates as {how.order} in", []).append(name)
+        return [f"{what} {some_of([*map(repr, of)], _NAMED)}" for what, of in grouped.items()]
 
     def _number_assumptions(self) -> list[str]:
         found = []
@@ -211,9 +220,15 @@ def plan_reading(
             plan.decimals[column.name] = sign
         if _needs_parsing(column, how, file_decimal):
             numbers[column.name] = how
+    dates = {}
+    for column in scan.columns:
+        order = order_of(column)
+        if order is not None and column.name not in {*texts, *scan.repeated_names}:
+            marks = tuple(word for word in column.words if word not in given.missing_values)
+            dates[column.name] = DateFormat(order, marks)
     csv = scan.csv or CsvFormat()
     layout = replace(given, delimiter=csv.delimiter, encoding=_encoding(csv.encoding))
-    return replace(plan, csv=replace(layout, decimal=file_decimal, numbers=numbers))
+    return replace(plan, csv=replace(layout, decimal=file_decimal, numbers=numbers, dates=dates))
 
 
 def _encoding(encoding: str | None) -> str | None:
@@ -229,6 +244,27 @@ def _holds_numbers(column: ColumnScan) -> bool:
         and column.n_words <= column.n_numbers
         and all(map(is_mark, column.words))
     )
+
+
+def holds_dates(column: ColumnScan) -> bool:
+    """Return whether a column holds dates, and beside them marks of missing values only."""
+    return (
+        column.n_dates > 0
+        and not column.n_numbers
+        and len(column.words) < MAX_VALUES
+        and all(map(is_mark, column.words))
+    )
+
+
+def order_of(column: ColumnScan) -> str | None:
+    """Return the order of day, month and year of a column of dates; None if none can be told."""
+    if not holds_dates(column) or len(column.dates) > 1:
+        return None
+    kind = next(iter(column.dates))
+    if kind != kinds.SLASHES:
+        return {kinds.ISO: YEAR_MONTH_DAY, kinds.POINTS: DAY_MONTH_YEAR}[kind]
+    orders = {(True, False): DAY_MONTH_YEAR, (False, True): MONTH_DAY_YEAR}
+    return orders.get(column.day_beyond)
 
 
 def decimal_of(column: ColumnScan) -> str | None:

@@ -39,7 +39,7 @@ from discbayes.data.frames import make_frame
 from discbayes.engine import Progress
 from discbayes.evaluation.result_blocks import Block, ResultTable, Text
 from discbayes.evaluation.result_page import page
-from discbayes.streams.csv_format import CsvFormat, bare_numbers, parse_numbers
+from discbayes.streams.csv_format import CsvFormat, bare_numbers, parse_date_column, parse_numbers
 from discbayes.streams.file_sources import read_whole
 
 _HEADINGS = {
@@ -617,6 +617,8 @@ def _numbers(texts: Any, how: CsvFormat, name: str) -> Any:
     pa, compute = need("pyarrow"), need("pyarrow.compute")
     if name in how.numbers:
         return parse_numbers(texts, how.numbers[name], name)
+    if name in how.dates:
+        return parse_date_column(texts, how.dates[name], name)
     try:
         return compute.cast(
             compute.replace_substring(bare_numbers(texts), how.decimal, "."), "double"

@@ -46,6 +46,7 @@ from discbayes.classifier.predicting import PosteriorClassifier
 from discbayes.classifier.training_rows import TableRows, TrainingRows, open_training_rows
 from discbayes.counts import Counts
 from discbayes.data import Domain, TwoResolutionDiscretizer
+from discbayes.data.dates import EXPAND
 from discbayes.data.evidence import EvidenceColumn
 from discbayes.data.folds import FoldAssignment
 from discbayes.data.frames import make_frame
@@ -67,6 +68,7 @@ N_FOLDS = 5
 SETTINGS_OF_MEMBERS = (
     "categorical",
     "missing",
+    "dates",
     "unknown",
     "columns",
     "class_weight",
@@ -96,6 +98,8 @@ class BayesNetEnsemble(PosteriorClassifier):
     missing : {"auto", "available", "value", "drop", "error"}, default="auto"
         Missing values at fit, as in ``BayesNetClassifier``; held-out rows choose between
         "available" and "value".
+    dates : {"expand", "drop", "error"}, default="expand"
+        Columns of dates, as in ``BayesNetClassifier``.
     unknown : {"marginalize", "error"}, default="marginalize"
         Values at prediction time that were not seen at fit: treated as missing, or an error.
     columns : {"strict", "by-name"}, default="strict"
@@ -168,6 +172,7 @@ class BayesNetEnsemble(PosteriorClassifier):
         max_parents: int = 2,
         categorical: str | Sequence[Any] = "auto",
         missing: str = AUTO,
+        dates: str = EXPAND,
         unknown: str = "marginalize",
         columns: str = STRICT,
         class_weight: str | Mapping[Any, float] | None = None,
@@ -184,6 +189,7 @@ class BayesNetEnsemble(PosteriorClassifier):
         self.max_parents = max_parents
         self.categorical = categorical
         self.missing = missing
+        self.dates = dates
         self.unknown = unknown
         self.columns = columns
         self.class_weight = class_weight
@@ -705,6 +711,7 @@ class _Learning:
         return {
             "categorical": plan.encoder.categorical,
             "missing": plan.encoder.missing,
+            "dates": plan.encoder.dates,
             "unknown": plan.encoder.unknown,
             "class_weight": plan.class_weight,
             "class_prior": plan.class_prior,

@@ -44,9 +44,9 @@ from discbayes.classifier.unlabeled import use_unlabeled
 from discbayes.costs import DecisionCosts
 from discbayes.counts import SufficientStatistics
 from discbayes.data import Domain, FrameEncoder
+from discbayes.data.dates import EXPAND
 from discbayes.data.evidence import EvidenceColumn
 from discbayes.data.table import Table
-from discbayes.data.table_reader import read_table
 from discbayes.explanations import (
     Counterfactual,
     DecisionDraws,
@@ -115,6 +115,12 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
         "value", that holds for rows whose missing values are like those of the training rows; in
         other rows they are marginalized (``LogPool.usual``). Columns that a mapping does not name
         are always marginalized.
+    dates : {"expand", "drop", "error"}, default="expand"
+        Columns of dates. "expand": year, month, weekday (1 to 7, from Monday on), hour, and days
+        since 2000 are columns in their place, named such as "admission (month)"; a part without an
+        informative cut point is not used. Later rows have the dates. "drop": they are not used.
+        "error": they are refused. Text of which all values are dates counts as dates if it has more
+        than 50 values, or a new one in most rows.
     unlabeled : {"error", "drop", "use"}, default="error"
         Rows without a label (NaN or None) at fit. "error": they are refused. "drop": they are left
         out. "use": parameters are learned from them as well, as far as that lowers the log loss of
@@ -236,6 +242,7 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
         categorical: str | Sequence[Any] = "auto",
         domains: Mapping[str, Sequence[Any]] | Domain | None = None,
         missing: str = AUTO,
+        dates: str = EXPAND,
         unlabeled: str = "error",
         unknown: str = "marginalize",
         columns: str = STRICT,
@@ -257,6 +264,7 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
         self.categorical = categorical
         self.domains = domains
         self.missing = missing
+        self.dates = dates
         self.unlabeled = unlabeled
         self.unknown = unknown
         self.columns = columns
@@ -423,7 +431,9 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
         columns = None
         if is_source(X):
             domain = None if known is None else known.domain
-            rows = LabeledRows(X, y, sample_weight, bytes_of(self.memory), domain)
+            rows = LabeledRows(
+                X, y, sample_weight, bytes_of(self.memory), domain, dates=plan.encoder
+            )
             encoder, statistics = rows.read(
                 lambda batches: add_batches(
                     plan, batches, known, labels, classes, rows.target_name
@@ -434,7 +444,7 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
                 columns = read_columns(rows.names, rows.named)
         else:
             if known is None:
-                table = read_table(X)
+                table = plan.encoder.read_new(X)
                 columns = table_columns(X)
             else:
                 table = self._read_known(X)
@@ -536,7 +546,8 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
         column adds to others, for given rows.
         """
         check_is_fitted(self)
-        return self.value_of_information({}).importances(self.domain_.names)
+        shares = self.value_of_information({}).importances(self.domain_.names)
+        return self.domain_.by_column(shares)
 
     def predict_joint_log_proba(self, X: Any) -> np.ndarray:
         """Return log P(c, x observed) of the network, which is not calibrated.
@@ -825,7 +836,7 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
         'petal width (cm)'
         """
         posterior = self.calibrated_posterior(class_prior)
-        row = one_row(x, self.network_.domain.names)
+        row = one_row(x, self.domain_.names, self.domain_.dates)
         codes, columns = self._encoder.transform_evidence(row, self.unknown)
         return value_of_information(posterior.with_evidence(columns), codes, costs, prices)
 
@@ -899,7 +910,7 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
 
     def _encode_row(self, x: Any) -> tuple[Table, np.ndarray]:
         """Return a row as it was read, and its codes."""
-        row = one_row(x, self.network_.domain.names)
+        row = one_row(x, self.domain_.names, self.domain_.dates)
         return row, self._encoder.transform(row, self.unknown)
 
     # ---- error bars

@@ -125,6 +125,7 @@ class FitPlan:
             "available" if is_auto(classifier.missing) else classifier.missing,
             classifier.unknown,
             n_jobs=classifier.n_jobs,
+            dates=classifier.dates,
         )
         return cls(
             structure=structure,

@@ -18,7 +18,6 @@ from discbayes.data.row_blocks import RowBlocks, RowsInMemory
 from discbayes.data.row_keys import table_keys
 from discbayes.data.rows import Rows
 from discbayes.data.table import Table
-from discbayes.data.table_reader import read_table
 from discbayes.data.targets import Labels, weight_array
 from discbayes.engine import DaskEngine, Progress, active_client, connected_client
 from discbayes.streams import (
@@ -106,7 +105,7 @@ class TableRows:
     def __init__(
         self, X: Any, y: Any, sample_weight: Any, plan: FitPlan, engine: DaskEngine | None
     ):
-        self._table = read_table(X)
+        self._table = plan.encoder.read_new(X)
         self.columns = table_columns(X)
         self._y = y
         self._sample_weight = sample_weight
@@ -204,7 +203,7 @@ class StreamedRows:
             )
         self._memory = bytes_of(plan.memory)
         self.max_keys = self._memory // _KEY_BYTES
-        self._reading = open_rows(X, y, sample_weight, memory=self._memory)
+        self._reading = open_rows(X, y, sample_weight, memory=self._memory, dates=plan.encoder)
         self._keys = None if plan.calibration is None else KeyFile(self._reading.space)
         self._new_keys = self._keys
         self._plan = plan
@@ -218,7 +217,7 @@ class StreamedRows:
             self._reading, encoder, progress=progress, keys=keys, engine=self._engine
         )
         with codes:
-            self.columns = read_columns(codes.domain.names, codes.named)
+            self.columns = read_columns(codes.domain.columns, codes.named)
             yield self._for_learners(codes)
 
     def keys(self) -> KeyedBatches:

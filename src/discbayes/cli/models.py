@@ -107,7 +107,7 @@ def features_of(
     progress : Progress
         The progress display.
     """
-    columns, wanted = source.table.column_names, domain.names
+    columns, wanted = source.table.column_names, domain.columns
     lacking = [name for name in wanted if name not in set(columns)]
     if len(lacking) == len(wanted):
         raise UserError(
@@ -230,7 +230,7 @@ def _unseen_values(model: Any, rows: Any) -> list[tuple[int, str, Any]]:
     network = model.members_[0].network_ if isinstance(model, BayesNetEnsemble) else model.network_
     found = list[tuple[int, str, Any]]()
     there = set(rows.column_names)
-    codes = network.encode(_all_columns(rows, model.domain_.names))
+    codes = network.encode(_all_columns(rows, model.domain_.columns))
     for place, variable in enumerate(model.domain_.features):
         if variable.cuts is None and variable.name in there:
             column = rows.column(variable.name)

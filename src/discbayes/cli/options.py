@@ -20,6 +20,7 @@ from discbayes.calibration import AUTO, CALIBRATIONS
 from discbayes.classifier import BayesNetClassifier, BayesNetEnsemble
 from discbayes.classifier.ensemble import MAX_MEMBERS
 from discbayes.cli.console import complain
+from discbayes.data.dates import DATES, EXPAND
 from discbayes.data.discretize import DISCRETIZERS as WORDS
 from discbayes.inference import ESTIMATE, RAISE
 from discbayes.parameters import HYBRID, PARAMETERS
@@ -42,6 +43,7 @@ LEARNING: dict[str, Any] = {
     "discretizer": AUTO,
     "categorical": (),
     "missing": AUTO,
+    "dates": EXPAND,
     "calibrate": AUTO,
     "drop": (),
     "seed": 0,
@@ -327,6 +329,12 @@ def add_learning(parser: ArgumentParser) -> None:
         choices=[AUTO, "available", "value", "drop", "error"],
     )
     option(
+        "--dates",
+        "columns of dates: expand learns from year, month, weekday, hour and days since 2000, drop"
+        " leaves them out, error refuses them",
+        choices=list(DATES),
+    )
+    option(
         "--calibrate",
         "calibration of the probabilities on held-out rows of five folds; auto calibrates if"
         f" --parameters is {AUTO} or {HYBRID}",
@@ -501,6 +509,7 @@ def classifier(args: Namespace, verbose: int = 0) -> Any:
     others: dict[str, Any] = {
         "categorical": list(args.categorical) or "auto",
         "missing": args.missing,
+        "dates": args.dates,
         "n_jobs": args.n_jobs,
         "random_state": args.seed,
         "verbose": verbose,

@@ -23,6 +23,7 @@ import numpy as np
 
 from discbayes._arrays import writable
 from discbayes._text import listed
+from discbayes.data.dates import DatePart
 from discbayes.data.rows import KeptBlock, Rows
 
 if TYPE_CHECKING:
@@ -73,6 +74,10 @@ class Variable:
         Some of ``cuts``, in their order: a second, coarse resolution. Its intervals are the states
         that the children of the variable in a network see. None, or all of ``cuts``, for one
         resolution.
+    ordered : bool, default=False
+        Whether ``values`` stand in an order that means something, as those of a scale do.
+    date : DatePart, optional
+        The part of a column of dates that the variable is: its month, for example.
 
     Examples
     --------
@@ -91,6 +96,8 @@ class Variable:
     missing_value: bool = False
     marginalized: bool = False
     coarse_cuts: tuple[float, ...] | None = None
+    ordered: bool = False
+    date: DatePart | None = None
 
     def __post_init__(self) -> None:
         coarse = self.coarse_cuts
@@ -228,9 +235,66 @@ class Domain:
         return [variable.name for variable in self.features]
 
     @property
+    def columns(self) -> list[str]:
+        """The names of the columns of a table: those of dates in place of their parts."""
+        names = [
+            variable.name if variable.date is None else variable.date.column
+            for variable in self.features
+        ]
+        return list(dict.fromkeys(names))
+
+    @property
+    def dates(self) -> list[DatePart | None]:
+        """The part of a column of dates that each feature is; None for other features."""
+        return [variable.date for variable in self.features]
+
+    def by_column(self, numbers: np.ndarray) -> np.ndarray:
+        """Return numbers of the features added up by column of a table.
+
+        Parameters
+        ----------
+        numbers : ndarray of shape (n_features,)
+            The numbers.
+
+        Returns
+        -------
+        ndarray of shape (n_columns,)
+            One for each of ``columns``: the parts of dates are added up.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from discbayes.data import Domain, Variable
+        >>> columns = Variable("a", "boolean", (False, True)), Variable("b", "numeric", cuts=())
+        >>> domain = Domain(columns, Variable("class", "categorical", ("no", "yes")))
+        >>> domain.by_column(np.array([0.25, 0.75]))
+        array([0.25, 0.75])
+        """
+        if all(variable.date is None for variable in self.features):
+            return numbers
+        places = {name: place for place, name in enumerate(self.columns)}
+        at = [
+            places[variable.name if variable.date is None else variable.date.column]
+            for variable in self.features
+        ]
+        return np.bincount(at, numbers, len(places))
+
+    @property
     def unused(self) -> list[str]:
-        """The features with one value or interval only, which tell nothing about the class."""
-        return [variable.name for variable in self.features if variable.card == 1]
+        """The features with one value or interval only, which tell nothing about the class.
+
+        Parts of dates are such features only if no part of the same dates tells anything.
+        """
+        used = {
+            variable.date.column
+            for variable in self.features
+            if variable.date is not None and variable.card > 1
+        }
+        return [
+            variable.name
+            for variable in self.features
+            if variable.card == 1 and (variable.date is None or variable.date.column not in used)
+        ]
 
     @property
     def n_classes(self) -> int:

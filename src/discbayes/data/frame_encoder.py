@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 from discbayes._deprecation import renamed_parameters
 from discbayes._text import listed
 from discbayes.data.codebook import MANY_ROWS, Codebook
+from discbayes.data.dates import DATES, EXPAND, expand_dates, expand_known, with_parts
 from discbayes.data.domain import Domain, Encoded, Variable
 from discbayes.data.evidence import (
     EvidenceColumn,
@@ -70,6 +71,9 @@ class FrameEncoder:
         The treatment of missing values at fit: they keep the code for missing, they become a value
         of their own in the columns that have any, at fit and in `transform`, their rows are
         dropped, or they are refused.
+    dates : "expand", "drop" or "error", default="expand"
+        The treatment of columns of dates at fit: year, month, weekday, hour and days since 2000 are
+        columns in their place, they are left out, or they are refused.
     unknown : "marginalize" or "error", default="marginalize"
         The treatment of a value in `transform` that did not occur at fit: it counts as missing, or
         it is refused.
@@ -113,6 +117,8 @@ class FrameEncoder:
         missing: str = "available",
         unknown: str = "marginalize",
         n_jobs: int | None = None,
+        *,
+        dates: str = EXPAND,
     ):
         self.discretizer = discretizer
         self.categorical = categorical
@@ -120,6 +126,7 @@ class FrameEncoder:
         self.missing = _one_of("missing", missing, MISSING)
         self.unknown = _one_of("unknown", unknown, _UNKNOWN)
         self.n_jobs = n_jobs
+        self.dates = _one_of("dates", dates, DATES)
 
     @classmethod
     def from_domain(
@@ -212,7 +219,7 @@ class FrameEncoder:
         >>> data.codes, data.y
         (array([[1, 0, 1]], dtype=uint8), array([1, 0, 1]))
         """
-        table, labels, weight, kept = self.select_rows(read_table(X), y, sample_weight)
+        table, labels, weight, kept = self.select_rows(self.read_new(X), y, sample_weight)
         data = self.fit_selected(table, labels, weight, getattr(y, "name", None))
         self.kept_rows_ = kept
         return data
@@ -292,7 +299,8 @@ class FrameEncoder:
         classes, codes = classes_and_codes(labels)
         discretizer = resolve_discretizer(self.discretizer, self.n_jobs)
         known = Target(labels, codes, classes, weight)
-        features = fit_variables(table, known, self.declared(table.names), discretizer, self.n_jobs)
+        declared = replace(self.declared(table.names), dates=table.dates or {})
+        features = fit_variables(table, known, declared, discretizer, self.n_jobs)
         self.adopt(
             features, table.missing_counts(), target_variable(target, classes, table.names), classes
         )
@@ -566,8 +574,59 @@ class FrameEncoder:
         columns = evidence_columns(cells, self.domain_.features, table.n_rows)
         return with_evidence(codes, columns), columns
 
+    def read_new(self, X: Any, hours: Collection[str] | None = None) -> Table:
+        """Read rows to learn from, with the parts of dates in the place of dates.
+
+        Parameters
+        ----------
+        X : frame, array or list of rows
+            The features.
+        hours : collection of str, optional
+            Where these are some of many rows: the columns whose dates have hours, since these rows
+            alone do not tell; texts stay texts.
+
+        Returns
+        -------
+        Table
+            The rows.
+
+        Examples
+        --------
+        >>> import datetime
+        >>> from discbayes.data import FrameEncoder
+        >>> FrameEncoder().read_new([[datetime.date(2024, 2, 29), 1.5]]).names
+        ['x0 (year)', 'x0 (month)', 'x0 (weekday)', 'x0 (days since 2000)', 'x1']
+        """
+        table = read_table(X)
+        if isinstance(self.domains, Domain):
+            return expand_known(table, self.domains.dates, self.domains.names)
+        if table.dates is not None:
+            return table
+        kept = {str(name) for name in self.domains or ()}
+        declared = self.categorical
+        is_all = isinstance(declared, str) and declared == "all"
+        if is_all:
+            kept |= set(table.names)
+        elif hasattr(declared, "__iter__") and not isinstance(declared, str):
+            kept |= {name for name in declared if isinstance(name, str)}
+        # a category for each day would tell nothing of other days
+        days = self.discretizer is not None and not is_all
+        expanded = expand_dates(table, self.dates, kept, hours, days)
+        self._refuse_positions(table, expanded)
+        return expanded
+
+    def _refuse_positions(self, table: Table, expanded: Table) -> None:
+        """Refuse positions of columns as categories where dates have moved the columns."""
+        if not expanded.dates or not table.named or isinstance(self.categorical, str):
+            return
+        if not all(isinstance(item, str) for item in self.categorical):
+            raise ValueError(
+                "categorical must have names, not positions or a mask, where a column holds dates:"
+                " their parts move the other columns"
+            )
+
     def read(self, X: Any) -> Table:
-        """Read rows whose columns are those of the domain.
+        """Read rows whose columns are those of the domain, or dates in place of their parts.
 
         Parameters
         ----------
@@ -588,7 +647,11 @@ class FrameEncoder:
         1
         """
         rows = mappings_of(X)
-        return read_table(X) if rows is None else read_mappings(rows, self.domain_.names)
+        if rows is None:
+            return expand_known(read_table(X), self.domain_.dates, self.domain_.names)
+        if any(part is not None for part in self.domain_.dates):
+            rows = [with_parts(row, self.domain_.dates) for row in rows]
+        return read_mappings(rows, self.domain_.names)
 
     def encode_few(self, X: Any, unknown: str | None = None) -> np.ndarray | None:
         """Return the codes of a few rows of plain values, in a fraction of the time of a table.

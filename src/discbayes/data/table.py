@@ -87,6 +87,24 @@ class NumericColumns:
 
 
 @dataclass(frozen=True)
+class DateColumn(NumericColumns):
+    """One column of dates, as seconds from the beginning of 2000 on the clock on the wall.
+
+    Parts of dates (``discbayes.data.dates``) take its place before anything is learned.
+    """
+
+    @property
+    def position(self) -> int:
+        """The column of the table."""
+        return int(self.positions[0])
+
+    @property
+    def has_hours(self) -> bool:
+        """Whether any of the dates is not the beginning of a day."""
+        return bool((self.data[~np.isnan(self.data)] % 86_400 != 0).any())
+
+
+@dataclass(frozen=True)
 class CategoricalColumn:
     """One column of labels: cell ``m`` holds ``levels[places[m]]``; -1 is a missing value.
 
@@ -140,6 +158,8 @@ class Table:
     named: bool
     # cells that rows do not name, feature-major: unknown, not missing
     unnamed: np.ndarray | None = None
+    # what columns are of the dates that were read (`data.dates`), by position; None as it was read
+    dates: Mapping[int, Any] | None = None
 
     @property
     def evidence(self) -> dict[int, Mapping[int, Any]]:
@@ -195,7 +215,7 @@ class Table:
             unnamed[to] = False if self.unnamed is None else self.unnamed[at]
         lacking = [place for name, place in places.items() if name not in set(self.names)]
         parts += [NumericColumns(np.full((self.n_rows, 1), np.nan), np.array([p])) for p in lacking]
-        return Table(names, self.n_rows, parts, named=True, unnamed=unnamed)
+        return Table(names, self.n_rows, parts, named=True, unnamed=unnamed, dates={})
 
     def find(self, position: int) -> tuple[Part, int]:
         """Return the part that holds a column, and the column's place in it."""

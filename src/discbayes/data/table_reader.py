@@ -16,11 +16,13 @@ import numpy as np
 from narwhals.exceptions import DuplicateError
 
 from discbayes._text import listed
+from discbayes.data.dates import seconds_of_objects, seconds_since
 from discbayes.data.evidence import Evidence
 from discbayes.data.labels import check_levels, is_missing, plain
 from discbayes.data.table import (
     EXACT,
     CategoricalColumn,
+    DateColumn,
     NumericColumns,
     Part,
     Table,
@@ -140,11 +142,27 @@ def _read_series(series: nw.Series[Any], position: int, name: str) -> Part:
         return text
     if dtype in (nw.String, nw.Object):
         return read_objects(series.to_list(), position, name)
+    if dtype in (nw.Date, nw.Datetime):
+        return _dates(_wall_clock(series), position)
     if series.null_count() == len(series):  # a column of nulls has no type in arrow and polars
         return _numbers(np.full(len(series), np.nan), position, name)
     if dtype == nw.Unknown and (known := _known_series(series)) is not None:
         return _read_series(known, position, name)
     return _refuse_type(name, *_type_name(series))
+
+
+def _wall_clock(series: nw.Series[Any]) -> np.ndarray:
+    """Return dates as seconds, without their time zone."""
+    if getattr(series.dtype, "time_zone", None) is not None:
+        series = series.dt.replace_time_zone(None)
+    times = series.to_numpy()
+    if times.dtype.kind != "M":
+        times = np.array(series.to_list(), dtype="datetime64[us]")
+    return seconds_since(times)
+
+
+def _dates(seconds: np.ndarray, position: int) -> DateColumn:
+    return DateColumn(seconds[:, None], np.array([position]))
 
 
 def _known_series(series: nw.Series[Any]) -> nw.Series[Any] | None:
@@ -390,6 +408,8 @@ def _read_array(array: np.ndarray) -> Table:
         raise ValueError("Complex data not supported: split X into its real and imaginary parts")
     if kind in "biuf":
         parts: list[Part] = list(matrix_blocks(array)) if array.size else []
+    elif kind == "M":
+        parts = [_dates(seconds_since(array[:, at]), at) for at in range(n_columns)]
     elif kind in "OUT":
         parts = [read_objects(array[:, at].tolist(), at, name) for at, name in enumerate(names)]
     else:
@@ -444,6 +464,10 @@ def read_objects(values: list[Any], position: int, name: str) -> Part:
         cells = {row: value for row, value in enumerate(values) if isinstance(value, Evidence)}
         others = [None if row in cells else value for row, value in enumerate(values)]
         return replace(read_objects(others, position, name), evidence=cells)
+    if "date" in kinds and kinds <= {"date", "missing"}:
+        return _dates(seconds_of_objects(values, name), position)
+    if "date" in kinds:
+        raise ValueError(f"column {name!r} mixes dates and other values: give it one type")
     if "other" in kinds:
         _refuse_object(values, name)
     if "text" in kinds:
@@ -485,6 +509,8 @@ def _type_kind(kind: type) -> str:
         return "boolean"
     if issubclass(kind, Evidence):
         return "evidence"
+    if issubclass(kind, (datetime.date, np.datetime64)):
+        return "date"
     is_number = issubclass(kind, (numbers.Real, Decimal)) and not issubclass(kind, _TEMPORAL)
     return "number" if is_number else "other"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import Any
 
@@ -14,6 +14,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
 from discbayes._text import listed
+from discbayes.data.dates import DatePart
 from discbayes.data.discretize import DISCRETIZERS, CutPointDiscretizer, MDLPDiscretizer
 from discbayes.data.domain import Domain, Variable
 from discbayes.data.histogram import (
@@ -67,10 +68,11 @@ class Target:
 
 @dataclass(frozen=True)
 class Declared:
-    """What the settings declare of columns, by position: categories, and the values of some."""
+    """What is known of columns, by position: categories, values, and what are parts of dates."""
 
     categories: frozenset[int]
     domains: Mapping[int, tuple[Any, ...]]
+    dates: Mapping[int, DatePart] = field(default_factory=dict)
 
 
 def resolve(
@@ -165,12 +167,43 @@ def fit_variables(
             _value_variables(part, open_columns[as_values.astype(bool)], table.names, n_jobs)
         )
         pieces.append((part, open_columns[~as_values.astype(bool)]))
-    found.update(
-        _cut_variables(
-            [piece for piece in pieces if piece[1].size], table.names, target, discretizer
-        )
-    )
-    return [found[position] for position in range(len(table.names))]
+    pieces = [piece for piece in pieces if piece[1].size]
+    found.update(_cut_variables(pieces, table.names, target, discretizer))
+    if declared.dates and isinstance(discretizer, CutPointDiscretizer):
+        found.update(_dates_that_tell(pieces, table.names, target, declared.dates, found))
+    return [
+        date_variable(found[position], declared.dates.get(position))
+        for position in range(len(table.names))
+    ]
+
+
+def date_variable(variable: Variable, part: DatePart | None) -> Variable:
+    """Return the variable of a column, which may be a part of dates."""
+    return variable if part is None else replace(variable, date=part)
+
+
+def _dates_that_tell(
+    pieces: list[Piece],
+    names: list[str],
+    target: Target,
+    dates: Mapping[int, DatePart],
+    found: Mapping[int, Variable],
+) -> dict[int, Variable]:
+    """Return the variables of parts of dates; one without an informative cut point has no other."""
+    of_dates = [
+        (block, columns[[int(block.positions[j]) in dates for j in columns.tolist()]])
+        for block, columns in pieces
+    ]
+    of_dates = [piece for piece in of_dates if piece[1].size]
+    informative = MDLPDiscretizer().find_cuts(of_dates, names, target.for_cuts())
+    return {
+        at: informed_variable(found[at], bool(cuts.cuts.size)) for at, cuts in informative.items()
+    }
+
+
+def informed_variable(variable: Variable, is_informative: bool) -> Variable:
+    """Return a numeric variable, with one interval unless it is informative."""
+    return variable if is_informative else replace(variable, cuts=(), coarse_cuts=None)
 
 
 def _settle(

@@ -44,6 +44,7 @@ from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 from discbayes._lazy_imports import is_installed, need
 from discbayes._text import nearest_first
 from discbayes.data import Encoded, FrameEncoder
+from discbayes.data.dates import expand_dates
 from discbayes.data.folds import stratified_folds
 from discbayes.data.table import CategoricalColumn, NumericColumns, Table
 from discbayes.data.table_reader import read_table
@@ -152,7 +153,7 @@ class Baseline(ClassifierMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any) -> Baseline:
         """Fit the pipeline to a table and its labels."""
-        table = read_table(X)
+        table = expand_dates(read_table(X))
         validate_data(self, X, skip_check_array=True)
         labels = label_array(y, table.n_rows)
         self.classes_ = classes_and_codes(labels)[0]
@@ -241,7 +242,7 @@ class Baseline(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probability of each class, in the order of ``classes_``."""
         check_is_fitted(self)
-        table = read_table(X)
+        table = self._encoder.read(X)
         validate_data(self, X, skip_check_array=True, reset=False)
         matrix = self._matrix(table, self._encoder.transform(table))
         n_jobs = worker_count(self.n_jobs)

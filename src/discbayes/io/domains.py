@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from discbayes._memory import in_bytes
+from discbayes.data.dates import ORDERS, PARTS, DatePart
 from discbayes.data.domain import Domain, Variable
 from discbayes.data.labels import check_levels, plain
 from discbayes.io.setting_values import pack, unpack
@@ -26,6 +27,7 @@ from discbayes.network.structure import Structure
 
 KINDS = ("numeric", "categorical", "boolean")
 _FIELDS = ("name", "kind", "values", "cuts", "missing_value")
+_ORDERED, _DATE = "ordered", "date"  # of variables that are such
 _TWO_RESOLUTIONS = "coarse_cuts"  # of variables that have them; version 0.1 does not know the field
 # in prediction too; version 0.1.0, which marginalized missing values there, wrote true
 _READ = "read"
@@ -58,6 +60,10 @@ def _pack_variable(variable: Variable) -> dict[str, Any]:
     }
     if variable.coarse_cuts is not None:
         fields[_TWO_RESOLUTIONS] = [pack(cut) for cut in variable.coarse_cuts]
+    if variable.ordered:
+        fields[_ORDERED] = True
+    if variable.date is not None:
+        fields[_DATE] = [variable.date.column, variable.date.part, variable.date.order]
     return fields
 
 
@@ -75,11 +81,24 @@ def unpack_domain(value: Any, where: str = "domain") -> Domain:
         if variable.name in seen:
             raise ValueError(f"{where} has two features called {shown(variable.name)}")
         seen.add(variable.name)
+    _check_dates(features, where)
     return Domain(features, _unpack_target(fields["target"], f"{where}.target"))
 
 
+def _check_dates(features: tuple[Variable, ...], where: str) -> None:
+    """Refuse a column that is both a feature and dates, and dates in several orders."""
+    orders: dict[str, str] = {}
+    names = {variable.name for variable in features}
+    for variable in features:
+        part = variable.date
+        if part is None:
+            continue
+        if part.column in names or orders.setdefault(part.column, part.order) != part.order:
+            raise ValueError(f"{where}: the dates {shown(part.column)} are not one column")
+
+
 def _unpack_variable(value: Any, where: str) -> Variable:
-    fields = as_object(value, where, _FIELDS, (_TWO_RESOLUTIONS,))
+    fields = as_object(value, where, _FIELDS, (_TWO_RESOLUTIONS, _ORDERED, _DATE))
     name = as_text(fields["name"], f"{where}.name")
     kind = as_text(fields["kind"], f"{where}.kind", KINDS)
     values = tuple(
@@ -99,7 +118,38 @@ def _unpack_variable(value: Any, where: str) -> Variable:
     reads = missing == _READ
     learned = reads or as_bool(missing, f"{where}.missing_value")
     with naming(where):
-        return Variable(name, kind, values, cuts, learned, learned and not reads, coarse)
+        return Variable(
+            name,
+            kind,
+            values,
+            cuts,
+            learned,
+            learned and not reads,
+            coarse,
+            _unpack_ordered(fields, cuts, where),
+            _unpack_date(fields, name, where),
+        )
+
+
+def _unpack_ordered(fields: dict[str, Any], cuts: Any, where: str) -> bool:
+    ordered = as_bool(fields.get(_ORDERED, False), f"{where}.{_ORDERED}")
+    if ordered and cuts is not None:
+        raise ValueError(f"{where}.{_ORDERED} is for values, and {where} has cuts")
+    return ordered
+
+
+def _unpack_date(fields: dict[str, Any], name: str, where: str) -> DatePart | None:
+    if _DATE not in fields:
+        return None
+    inside = f"{where}.{_DATE}"
+    items = as_list(fields[_DATE], inside, 3)
+    part = DatePart(
+        as_text(items[0], inside), as_text(items[1], inside, PARTS),
+        as_text(items[2], inside, ("", *ORDERS)),
+    )  # fmt: skip
+    if part.name != name:
+        raise ValueError(f"{inside} is {shown(part.name)}, and the feature {shown(name)}")
+    return part
 
 
 def check_cuts(cuts: list[Any], where: str) -> tuple[float, ...]:

@@ -33,6 +33,7 @@ from discbayes.classifier import BayesNetClassifier, BayesNetEnsemble, FittedMod
 from discbayes.classifier.ensemble import MAX_MEMBERS
 from discbayes.classifier.fitting import COLUMNS, STRICT
 from discbayes.data import Domain, FrameEncoder
+from discbayes.data.dates import DATES, EXPAND
 from discbayes.inference import ESTIMATE, MAX_CELLS, RAISE, beyond_of_draws, cells_of_factor
 from discbayes.io.document import MAX_VALUES, hint_of_version, open_document, seal
 from discbayes.io.domains import class_array, class_dtype, pack_domain, unpack_domain
@@ -82,6 +83,7 @@ _ENSEMBLE = (
     "members",
 )
 ENSEMBLE_VERSION = 3  # of the format, which added ensembles
+DATES_VERSION = 4  # which added parts of dates and ordered values
 # fields that only some classifiers have
 _OPTIONAL = ("calibration", "tallies", "n_samples_seen", "csv_format")
 _OPTIONAL_TABLES = ("prior_offset",)  # of a prior that is not the class shares
@@ -137,7 +139,8 @@ def pack(classifier: BayesNetClassifier | BayesNetEnsemble, counts: bool = True)
         check_is_fitted(classifier)
         ensemble = _pack_ensemble(classifier)
         _restore_ensemble(ensemble)
-        return seal(ensemble, ENSEMBLE_VERSION)
+        newer = _has_newer_columns(classifier.domain_) or _reads_dates(classifier)
+        return seal(ensemble, DATES_VERSION if newer else ENSEMBLE_VERSION)
     if not isinstance(classifier, BayesNetClassifier):
         raise TypeError(f"save writes a BayesNetClassifier, not {type(classifier).__name__}")
     check_is_fitted(classifier)
@@ -170,7 +173,21 @@ def _version(classifier: BayesNetClassifier) -> int:
     domains = (classifier.network_.domain, classifier.domains)
     has_states = any(isinstance(domain, Domain) and domain.states is not None for domain in domains)
     is_new = has_states or isinstance(classifier.calibration_, LogPool)
+    if any(_has_newer_columns(domain) for domain in domains if isinstance(domain, Domain)):
+        return DATES_VERSION
+    if _reads_dates(classifier):
+        return DATES_VERSION
     return 2 if is_new or _packed_format(classifier) else 1
+
+
+def _reads_dates(classifier: BayesNetClassifier | BayesNetEnsemble) -> bool:
+    """Return whether the training file had texts that are dates."""
+    return classifier.csv_format_ is not None and bool(classifier.csv_format_.dates)
+
+
+def _has_newer_columns(domain: Domain) -> bool:
+    """Return whether a domain has parts of dates, or values in an order that means something."""
+    return any(each.ordered or each.date is not None for each in domain.features)
 
 
 def _pack_model(classifier: BayesNetClassifier) -> dict[str, Any]:
@@ -213,6 +230,8 @@ def _pack_settings(settings: dict[str, Any]) -> dict[str, Any]:
         del kept["max_cells"]
     if kept["columns"] == STRICT:
         del kept["columns"]
+    if kept["dates"] == EXPAND:
+        del kept["dates"]
     beyond = kept.pop("beyond_max_cells")
     if beyond != ESTIMATE:
         kept["n_draws"] = None if beyond == RAISE else beyond
@@ -474,18 +493,18 @@ def _unpack_thresholds(value: Any, where: str) -> tuple[np.ndarray, ...]:
 
 
 def _restore_columns(classifier: BayesNetClassifier, model: dict[str, Any], domain: Domain) -> None:
-    if as_int(model["n_features_in"], "n_features_in") != len(domain.features):
+    columns = domain.columns
+    if as_int(model["n_features_in"], "n_features_in") != len(columns):
         raise ValueError(
-            f"n_features_in is {shown(model['n_features_in'])}, but the domain has"
-            f" {len(domain.features)}"
+            f"n_features_in is {shown(model['n_features_in'])}, but the domain has {len(columns)}"
         )
-    classifier.n_features_in_ = len(domain.features)
+    classifier.n_features_in_ = len(columns)
     if model["feature_names_in"] is not None:
-        names = as_list(model["feature_names_in"], "feature_names_in", len(domain.features))
+        names = as_list(model["feature_names_in"], "feature_names_in", len(columns))
         classifier.feature_names_in_ = np.array(
             [as_text(n, "feature_names_in") for n in names], dtype=object
         )
-        if names != domain.names:
+        if names != columns:
             raise ValueError(
                 "feature_names_in must be the names of the features of the domain, in their order"
             )
@@ -544,6 +563,8 @@ def _unpack_setting(name: str, value: Any) -> Any:
         return value
     if name == "columns":
         return as_text(value, "settings.columns", COLUMNS)
+    if name == "dates":
+        return as_text(value, "settings.dates", DATES)
     if name == "domains" and type(value) is dict and set(value) == {"domain"}:
         return unpack_domain(value["domain"], "settings.domains")
     setting = unpack(value, f"settings.{name}")

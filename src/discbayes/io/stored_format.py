@@ -5,8 +5,9 @@ from __future__ import annotations
 import codecs
 from typing import Any
 
+from discbayes.data.dates import ORDERS
 from discbayes.io.validation import as_bool, as_list, as_object, as_text, wrong
-from discbayes.streams.csv_format import CsvFormat, NumberFormat
+from discbayes.streams.csv_format import CsvFormat, DateFormat, NumberFormat
 
 _FIELDS = (
     "delimiter",
@@ -17,6 +18,7 @@ _FIELDS = (
     "dropped",
     "skips_ragged",
 )
+_OPTIONAL = ("dates",)  # of files with texts that are dates
 _NUMBER = ("decimal", "thousands", "unit", "marks")
 _MAX_TEXT = 1000  # characters of a mark of missing values, or of a name of a column
 _MAX_ENTRIES = 100_000
@@ -30,6 +32,8 @@ def pack_csv_format(csv: CsvFormat) -> dict[str, Any]:
         for name, how in csv.numbers.items()
     }
     packed = {field: _plain(getattr(csv, field)) for field in _FIELDS if field != "numbers"}
+    if csv.dates:
+        packed["dates"] = {name: [how.order, list(how.marks)] for name, how in csv.dates.items()}
     return {**packed, "numbers": numbers}
 
 
@@ -39,7 +43,9 @@ def _plain(value: Any) -> Any:
 
 def unpack_csv_format(value: Any) -> CsvFormat:
     """Return the format that `pack_csv_format` wrote; any other value is refused."""
-    fields = as_object(value, "csv_format", _FIELDS)
+    fields = as_object(value, "csv_format", _FIELDS, _OPTIONAL)
+    dates = as_object(fields.get("dates", {}), "csv_format.dates")
+    _bounded(dates, "csv_format.dates")
     numbers = as_object(fields["numbers"], "csv_format.numbers")
     _bounded(numbers, "csv_format.numbers")
     return CsvFormat(
@@ -48,6 +54,7 @@ def unpack_csv_format(value: Any) -> CsvFormat:
         decimal=as_text(fields["decimal"], "csv_format.decimal", _SIGNS),
         encoding=_encoding(fields["encoding"]),
         numbers={_text(name, "csv_format.numbers"): _number(how) for name, how in numbers.items()},
+        dates={_text(name, "csv_format.dates"): _date(how) for name, how in dates.items()},
         dropped=_texts(fields["dropped"], "csv_format.dropped"),
         skips_ragged=as_bool(fields["skips_ragged"], "csv_format.skips_ragged"),
     )
@@ -61,6 +68,12 @@ def _number(value: Any) -> NumberFormat:
         _text(fields["unit"], "csv_format.numbers", 10),
         _texts(fields["marks"], "csv_format.numbers"),
     )
+
+
+def _date(value: Any) -> DateFormat:
+    where = "csv_format.dates"
+    items = as_list(value, where, 2)
+    return DateFormat(as_text(items[0], where, ORDERS), _texts(items[1], where))
 
 
 def _bounded(values: Any, where: str) -> None:

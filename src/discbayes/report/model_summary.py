@@ -104,10 +104,11 @@ def summarize(model: PosteriorClassifier) -> ModelSummary:
     ('petal width (cm)', '36 %')
     """
     domain = model.domain_
+    names = domain.names
     examples: dict[str, str] = {}
     more: list[str] = []
     if isinstance(model, BayesNetEnsemble):
-        facts, shares = ensemble_facts(model), model.feature_importances_
+        facts, shares, names = ensemble_facts(model), model.feature_importances_, domain.columns
         prior = model.class_shares_
     else:
         assert isinstance(model, BayesNetClassifier)
@@ -120,7 +121,7 @@ def summarize(model: PosteriorClassifier) -> ModelSummary:
     ranked = [int(i) for i in np.argsort(-shares, kind="stable") if shares[i] > 0]
     columns = [
         (shortened(name, _MAX_NAME), per_cent(shares[i], 0), examples.get(name, ""))
-        for i, name in ((i, domain.names[i]) for i in ranked[:_MAX_COLUMNS])
+        for i, name in ((i, names[i]) for i in ranked[:_MAX_COLUMNS])
     ]
     others = ranked[_MAX_COLUMNS:]
     if others:

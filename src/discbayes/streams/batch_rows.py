@@ -11,7 +11,9 @@ import narwhals as nw
 import numpy as np
 
 from discbayes._text import listed, nearest_first
-from discbayes.data.frame_encoder import complete_rows
+from discbayes.data.dates import expand_known
+from discbayes.data.domain import Domain
+from discbayes.data.frame_encoder import FrameEncoder, complete_rows
 from discbayes.data.table import CategoricalColumn, Table, default_names
 from discbayes.data.table_reader import as_frame, factorize_series, read_table
 from discbayes.data.targets import classes_and_codes, label_array, weight_array
@@ -156,6 +158,9 @@ class Reader:
         The number of the first row, where the source is a part of another.
     some_columns : bool, default=False
         Whether batches may lack some of the features.
+    dates : FrameEncoder or Domain, optional
+        How dates become columns: the encoder that learns from the rows, or the domain that has the
+        parts of dates; by default they stay dates, which are refused later.
 
     Attributes
     ----------
@@ -176,6 +181,8 @@ class Reader:
         wanted: list[str] | None = None,
         start: int = 0,
         some_columns: bool = False,
+        *,
+        dates: FrameEncoder | Domain | None = None,
     ):
         self.source = source
         self.target = target
@@ -184,6 +191,7 @@ class Reader:
         self._wanted = wanted
         self._start = start
         self._some_columns = some_columns
+        self.dates = dates
         self.names: list[str] | None = None
         self.named = False
         self.target_name = target if isinstance(target, str) else getattr(target, "name", None)
@@ -334,6 +342,13 @@ class Reader:
         return names if lacking else self._wanted
 
     def _features(self, piece: _Piece) -> Table:
+        """Return the features, with the parts of dates in place of dates."""
+        table = self._as_read(piece)
+        if isinstance(self.dates, Domain):
+            return expand_known(table, self.dates.dates, self.dates.names)
+        return table if self.dates is None else self.dates.read_new(table, _with_hours(piece.frame))
+
+    def _as_read(self, piece: _Piece) -> Table:
         if not isinstance(piece.frame, nw.DataFrame):
             return read_table(piece.frame)
         keys = {str(key): key for key in piece.frame.columns}
@@ -419,6 +434,13 @@ def located(where: str) -> Iterator[None]:
     except (ValueError, TypeError) as error:
         kind = ValueError if isinstance(error, ValueError) else TypeError
         raise kind(f"{where}: {error}") from error
+
+
+def _with_hours(frame: Any) -> frozenset[str]:
+    """Return the columns of a batch whose type has hours beside dates."""
+    if not isinstance(frame, nw.DataFrame):
+        return frozenset()
+    return frozenset(str(name) for name, dtype in frame.schema.items() if dtype == nw.Datetime)
 
 
 def _as_rows(frame: Any) -> Any:

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from discbayes._text import listed
-from discbayes.data.discretize import CutPointDiscretizer
+from discbayes.data.discretize import CutPointDiscretizer, MDLPDiscretizer
 from discbayes.data.domain import Variable
 from discbayes.data.histogram import ClassLabels, refuse_infinite, rising_numbers
 from discbayes.data.labels import check_levels
@@ -22,6 +22,7 @@ from discbayes.data.variables import (
     Declared,
     SeenLabels,
     distinct_numbers,
+    informed_variable,
     labels_variable,
     number_category,
     settled_variable,
@@ -168,8 +169,9 @@ class DistinctNumbersSummary(ColumnSummary):
 class DistributionSummary(ColumnSummary):
     """The distribution over the classes of numbers that are discretized."""
 
-    def __init__(self, name: str, limit: int):
+    def __init__(self, name: str, limit: int, is_date_part: bool = False):
         self.name = name
+        self.is_date_part = is_date_part
         self.distribution = Distribution(limit)
 
     def add(self, part: Part, place: int, labels: ClassLabels) -> None:
@@ -200,8 +202,12 @@ class DistributionSummary(ColumnSummary):
     ) -> Variable:
         """Return the variable with its cut points."""
         histogram = self.distribution.histogram().recoded(class_codes)
-        cuts = discretizer.cut(histogram, n_classes, self.distribution.rank_error)
-        return cuts.variable(self.name)
+        error = self.distribution.rank_error
+        variable = discretizer.cut(histogram, n_classes, error).variable(self.name)
+        if not self.is_date_part:
+            return variable
+        informative = MDLPDiscretizer().cut(histogram, n_classes, error)
+        return informed_variable(variable, bool(informative.cuts.size))
 
 
 def kind_of(part: Part) -> str:

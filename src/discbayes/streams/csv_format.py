@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from discbayes._lazy_imports import need
+from discbayes.data.dates import parse_date
 
 MISSING_VALUES = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None")
 # signs that stand before or behind a number; a number with one is a number with another scale only
@@ -14,6 +15,7 @@ UNITS = ("€", "$", "£", "¥", "₹", "%", "‰", "EUR", "USD", "GBP", "CHF", 
 SPACES = " '’\u00a0\u202f"  # between groups of three digits, beside points and commas
 UNIT = "(?:" + "|".join(unit.replace("$", r"\$") for unit in UNITS) + ")"
 _SPACE = r"[\s\x{00a0}\x{202f}]*"
+_SECONDS_TO_2000 = 946_684_800  # from 1970
 _MINUS = "\u2212"  # of typographers, which no parser knows
 _EDGES = rf"^{_SPACE}|{_SPACE}$"
 _LEADING_UNIT = rf"^([+-]?){_SPACE}{UNIT}{_SPACE}"
@@ -43,6 +45,22 @@ class NumberFormat:
 
 
 @dataclass(frozen=True)
+class DateFormat:
+    """How the dates of a column are written.
+
+    Parameters
+    ----------
+    order : str
+        The order of day, month and year, as in `discbayes.data.dates`.
+    marks : sequence of str
+        Texts that stand for a missing value in this column.
+    """
+
+    order: str
+    marks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class CsvFormat:
     """How to parse a CSV file.
 
@@ -60,6 +78,8 @@ class CsvFormat:
         The encoding of the text; UTF-8 by default, with or without a byte order mark.
     numbers : mapping of str to NumberFormat
         The columns whose numbers are written in a way of their own, by name.
+    dates : mapping of str to DateFormat
+        The columns whose texts are dates, by name.
     dropped : sequence of str
         The columns that were left out at fit, so that nothing needs to be said of them later.
     skips_ragged : bool, default=False
@@ -72,21 +92,23 @@ class CsvFormat:
     decimal: str = "."
     encoding: str | None = None
     numbers: Mapping[str, NumberFormat] = field(default_factory=dict)
+    dates: Mapping[str, DateFormat] = field(default_factory=dict)
     dropped: Sequence[str] = ()
     skips_ragged: bool = False
 
     @property
     def column_types(self) -> dict[str, str]:
-        """The types of columns that are not inferred; numbers to be parsed are read as text."""
+        """The types of columns that are not inferred; those to be parsed are read as text."""
         return {**self.types, **dict.fromkeys(self._parsed, "string")}
 
     @property
     def _parsed(self) -> list[str]:
-        """The columns whose numbers are parsed here, unless they are declared to be text."""
-        return [name for name in self.numbers if self.types.get(name) != "string"]
+        """The columns that are parsed here, unless they are declared to be text."""
+        parsed = {**self.numbers, **self.dates}
+        return [name for name in parsed if self.types.get(name) != "string"]
 
-    def with_numbers(self, table: Any, first_row: int = 0) -> Any:
-        """Return a table in which the texts of number columns are numbers.
+    def parsed(self, table: Any, first_row: int = 0) -> Any:
+        """Return a table in which the texts of numbers are numbers, and those of dates dates.
 
         Parameters
         ----------
@@ -98,8 +120,12 @@ class CsvFormat:
         for name in self._parsed:
             if name in table.column_names:
                 place = table.column_names.index(name)
-                column = parse_numbers(table.column(place), self.numbers[name], name, first_row)
-                table = table.set_column(place, name, column)
+                texts = table.column(place)
+                if name in self.dates:
+                    values = parse_date_column(texts, self.dates[name], name, first_row)
+                else:
+                    values = parse_numbers(texts, self.numbers[name], name, first_row)
+                table = table.set_column(place, name, values)
         return table
 
 
@@ -167,3 +193,50 @@ def _refuse_number(column: Any, texts: Any, name: str, first_row: int) -> None:
                 " first row below the header is 1): if that marks a missing value, name it with"
                 " --na-values, or keep the column as text with --categorical"
             ) from None
+
+
+def parse_date_column(column: Any, how: DateFormat, name: str, first_row: int = 0) -> Any:
+    """Return a column of text as points in time; marks of missing values become missing.
+
+    Parameters
+    ----------
+    column : pyarrow chunked array of strings
+        The texts.
+    how : DateFormat
+        How they are written.
+    name : str
+        The name of the column in messages.
+    first_row : int, default=0
+        The number of rows before the first one, for messages.
+
+    Raises
+    ------
+    ValueError
+        If a text is not a date; the message has its row.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> column = pa.chunked_array([["29.02.2024", "k.A.", None]])
+    >>> parse_date_column(column, DateFormat("day.month.year", ("k.A.",)), "day").to_pylist()
+    [datetime.date(2024, 2, 29), None, None]
+    """
+    pa = need("pyarrow")
+    if not pa.types.is_string(column.type):  # a column without values has no type
+        return column.cast(pa.date32())
+    coded = column.combine_chunks().dictionary_encode()
+    coded = coded.chunk(0) if isinstance(coded, pa.ChunkedArray) else coded
+    texts = coded.dictionary.to_pylist()
+    seconds = [None if text in how.marks else parse_date(text, how.order) for text in texts]
+    for text, date in zip(texts, seconds, strict=True):
+        if date is None and text not in how.marks:
+            row = first_row + column.index(pa.scalar(text)).as_py() + 1
+            raise ValueError(
+                f"column {name!r} holds dates ({how.order}), but row {row} has {text!r} (the first"
+                " row below the header is 1): correct it, name it with --na-values if it marks a"
+                " missing value, or keep the column as text with --categorical"
+            )
+    since_1970 = [None if date is None else int(date) + _SECONDS_TO_2000 for date in seconds]
+    times = pa.array(since_1970, pa.int64()).cast(pa.timestamp("s")).take(coded.indices)
+    whole_days = all(date is None or date % 86_400 == 0 for date in seconds)
+    return pa.chunked_array([times.cast(pa.date32()) if whole_days else times])

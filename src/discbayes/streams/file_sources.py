@@ -372,7 +372,7 @@ def _csv_batches(
         table = need("pyarrow").Table.from_batches([batch])
         _check_text(path, table.schema)
         try:
-            table = csv.with_numbers(table, first_row)
+            table = csv.parsed(table, first_row)
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from error
         n_bytes += block
@@ -561,7 +561,7 @@ def _read_csv(source: str | Path | bytes, csv: CsvFormat) -> Any:
             f"it is not UTF-8 text in {listed(binary)}; save the file as UTF-8, or name its"
             " encoding with --encoding"
         )
-    return csv.with_numbers(table)
+    return csv.parsed(table)
 
 
 def _refuse_ragged(source: str | Path | bytes, csv: CsvFormat, error: Exception) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import methodcaller
 from typing import Any
 
@@ -16,7 +16,7 @@ from discbayes.data.frame_encoder import EVERY_ROW, FrameEncoder, refuse_missing
 from discbayes.data.histogram import ClassLabels
 from discbayes.data.table import CategoricalColumn, NumericColumns, Part, Table
 from discbayes.data.targets import refuse_zero_weights, target_variable, warn_of_light_weights
-from discbayes.data.variables import Declared
+from discbayes.data.variables import Declared, date_variable
 from discbayes.engine import parallel_map
 from discbayes.streams.batch_rows import (
     BatchRows,
@@ -94,6 +94,7 @@ class ColumnStatistics:
         table = rows.table
         if self._n_numeric is None:
             self._n_numeric = count_numeric(table)
+        self._declared = replace(self._declared, dates=table.dates or {})
         self._where = self._where or rows.where
         self.n_rows += table.n_rows
         self.n_missing += table.missing_counts()
@@ -143,7 +144,8 @@ class ColumnStatistics:
             return DeclaredSummary(name, at, self._declared, boolean)
         if self._discretizer is None or at in self._declared.categories:
             return DistinctNumbersSummary(name, max_distinct)
-        return DistributionSummary(name, self._limits.distinct(self._n_numeric or 0))
+        is_part = at in self._declared.dates
+        return DistributionSummary(name, self._limits.distinct(self._n_numeric or 0), is_part)
 
     def merge(self, later: ColumnStatistics) -> ColumnStatistics:
         """Add the statistics of the rows that come next."""
@@ -201,7 +203,8 @@ class ColumnStatistics:
             column = self._columns[at] or self._new_column(None, at)
             if isinstance(column, DistinctNumbersSummary) and self._has_empty[at]:
                 column.add_numbers(np.zeros(0))  # a column with missing values holds floats
-            return column.variable(n_classes, self._discretizer, class_codes)
+            found = column.variable(n_classes, self._discretizer, class_codes)
+            return date_variable(found, self._declared.dates.get(at))
 
         return parallel_map(variable, range(len(self.names)), self._n_jobs)
 

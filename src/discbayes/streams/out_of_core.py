@@ -46,6 +46,7 @@ def open_rows(
     max_distinct: int = DEFAULT_DISTINCT,
     folder: str | Path | None = None,
     csv: CsvFormat | None = None,
+    dates: FrameEncoder | None = None,
 ) -> RereadRows:
     """Open the rows of a source, to be read as often as needed.
 
@@ -70,13 +71,17 @@ def open_rows(
         The folder in which the temporary folder is created; by default that of the system.
     csv : CsvFormat, optional
         How to parse CSV files.
+    dates : FrameEncoder, optional
+        How dates become columns; without it they are refused.
 
     Returns
     -------
     reading : RereadRows
         The rows. Close it when it is not needed any more.
     """
-    return RereadRows(reader_of(source, target, weight, csv, Limits(memory, max_distinct)), folder)
+    return RereadRows(
+        reader_of(source, target, weight, csv, Limits(memory, max_distinct), dates=dates), folder
+    )
 
 
 def reader_of(
@@ -87,6 +92,7 @@ def reader_of(
     limits: Limits,
     wanted: list[str] | None = None,
     some_columns: bool = False,
+    dates: FrameEncoder | Domain | None = None,
 ) -> Reader:
     """Return the reader of a source; Dask classes and weights come with its partitions."""
     y = target if is_dask(target) else None
@@ -98,6 +104,7 @@ def reader_of(
         limits,
         wanted,
         some_columns=some_columns,
+        dates=dates,
     )
 
 
@@ -274,11 +281,13 @@ class LabeledRows:
         memory: int,
         domain: Domain | None = None,
         some_columns: bool = False,
+        dates: FrameEncoder | None = None,
     ):
         csv, wanted = None, None
         if domain is not None:
-            csv, wanted = CsvFormat(types=_labeled_types(domain, target)), domain.names
-        self._reader = reader_of(source, target, weight, csv, Limits(memory), wanted, some_columns)
+            csv, wanted = CsvFormat(types=_labeled_types(domain, target)), domain.columns
+        limits, how = Limits(memory), dates if domain is None else domain
+        self._reader = reader_of(source, target, weight, csv, limits, wanted, some_columns, how)
 
     @property
     def names(self) -> list[str]:
@@ -338,9 +347,9 @@ def batches_of(
     """
     given = csv or CsvFormat()
     typed = replace(given, types={**csv_types(domain), **given.types})
-    limits, names = Limits(memory), domain.names
+    limits, names = Limits(memory), domain.columns
     opened = open_source(source, typed)
-    reader = Reader(opened, None, None, limits, names, some_columns=some_columns)
+    reader = Reader(opened, None, None, limits, names, some_columns=some_columns, dates=domain)
     done = 0
     while True:
         try:
@@ -355,7 +364,8 @@ def batches_of(
 
 def csv_types(domain: Domain) -> dict[str, str]:
     """Return the arrow types of the columns of a domain in CSV files."""
-    return {variable.name: _csv_type(variable) for variable in domain.features}
+    plain = (variable for variable in domain.features if variable.date is None)
+    return {variable.name: _csv_type(variable) for variable in plain}
 
 
 def _csv_type(variable: Variable) -> str:

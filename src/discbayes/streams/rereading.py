@@ -10,7 +10,7 @@ import errno
 import json
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import astuple, replace
 from io import BytesIO
 from pathlib import Path
 from typing import IO, Any
@@ -19,6 +19,7 @@ import numpy as np
 
 from discbayes._files import naming_file
 from discbayes.data import row_blocks
+from discbayes.data.dates import DatePart
 from discbayes.data.folds import KeyedRows
 from discbayes.data.row_keys import RowKeys
 from discbayes.data.table import CategoricalColumn, NumericColumns, Part, Table
@@ -65,6 +66,7 @@ def _write(file: IO[bytes], rows: BatchRows) -> None:
         "ends_block": rows.ends_block,
         "weighted": rows.weight is not None,
         "parts": [_part_head(part) for part in table.parts],
+        "dates": [(at, *astuple(part)) for at, part in (table.dates or {}).items()],
     }
     file.write(json.dumps(head).encode() + b"\n")
     for part in table.parts:
@@ -96,7 +98,8 @@ def _read(file: IO[bytes], head: dict[str, Any]) -> BatchRows:
     parts = [_read_part(file, part) for part in head["parts"]]
     y = np.load(file, allow_pickle=False)
     weight = np.load(file, allow_pickle=False) if head["weighted"] else None
-    table = Table(head["names"], head["n_rows"], parts, head["named"])
+    dates = {at: DatePart(*part) for at, *part in head["dates"]}
+    table = Table(head["names"], head["n_rows"], parts, head["named"], dates=dates)
     return BatchRows(table, y, weight, head["where"], head["ends_block"])
 
 

@@ -80,7 +80,9 @@ class PartReader:
                 return None
             batch = partition_batch(part.partition, loaded, self.has_y)
             source = _LoadedPartition(batch, self.name)
-        reader = Reader(source, self.target, self.weight, self.limits, start=part.start)
+        reader = Reader(
+            source, self.target, self.weight, self.limits, start=part.start, dates=self.encoder
+        )
         reader.names, reader.named = self.names, self.named
         return reader
 

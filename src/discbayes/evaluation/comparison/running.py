@@ -18,6 +18,7 @@ from discbayes._files import replace_file
 from discbayes._settings import is_integer
 from discbayes._temporary import TemporaryFolder
 from discbayes._version import __version__
+from discbayes.data.dates import expand_dates
 from discbayes.data.folds import stratified_folds
 from discbayes.data.table import NumericColumns
 from discbayes.data.table_reader import read_table
@@ -151,7 +152,7 @@ def make_setup(
     X: Any, y: Any, cv: int, missing: Sequence[int] = (), categorical: Any = "auto", seed: int = 0
 ) -> Setup:
     """Check the arguments, and return the table, the folds and the missing percentages."""
-    table = read_table(X)
+    table = expand_dates(read_table(X))
     labels = label_array(y, table.n_rows)
     classes, codes = classes_and_codes(labels)
     if not is_integer(cv, 2):
