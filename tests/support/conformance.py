@@ -229,6 +229,19 @@ def csv_format() -> BayesNetClassifier:
     return clf
 
 
+def dates() -> BayesNetClassifier:
+    """Dates as texts, whose month tells the class."""
+    X, y = shop()
+    rng = np.random.default_rng(7)
+    month = 1 + 4 * np.unique(y, return_inverse=True)[1] + rng.integers(0, 6, len(y)) % 12
+    days = [
+        f"2023-{min(m, 12):02d}-{d:02d}"
+        for m, d in zip(month, rng.integers(1, 29, len(y)), strict=True)
+    ]
+    frame = pd.DataFrame({"admitted": days, "size": X["size"], "color": X["color"]})
+    return BayesNetClassifier("tan", "map").fit(frame, y)
+
+
 def ensemble() -> BayesNetEnsemble:
     return BayesNetEnsemble(3, random_state=0).fit(*shop())
 
@@ -266,6 +279,7 @@ CASES: dict[str, Case] = {
     "without-names": Case(without_names),
     "class-with-parents": Case(partial(drawn_network, True, False, class_parents=(0, 2))),
     "csv-format": Case(csv_format),
+    "dates": Case(dates, supports=("numpy",)),
     "by-name": Case(
         partial(fitted, "tan", "map", columns="by-name"),
         columns=("old", "size", "something else", "color"),
@@ -288,8 +302,9 @@ CASES: dict[str, Case] = {
 
 def drawn_rows(case: Case, domain: Domain, rng: np.random.Generator) -> tuple[list[str], list[Row]]:
     """Return rows with 0 to 100 % missing values, and all kinds of values among the others."""
-    variables = {variable.name: variable for variable in domain.features}
-    columns = list(variables) if case.columns is None else list(case.columns)
+    variables = dict(zip(domain.names, domain.features, strict=True))
+    variables |= {each.date.column: each for each in domain.features if each.date is not None}
+    columns = domain.columns if case.columns is None else list(case.columns)
     rows = [
         [
             None if rng.random() < share else drawn_cell(variables.get(name), case, rng)
@@ -304,6 +319,8 @@ def drawn_cell(variable: Variable | None, case: Case, rng: np.random.Generator) 
     """Return a value of a column: one that it has, one that it never had, or evidence."""
     if variable is None:
         return "whatever"
+    if variable.date is not None:
+        return str(np.datetime64("2022-12-01") + int(rng.integers(500)))
     if case.evidence and rng.random() < 0.4:
         return drawn_evidence(variable, case, rng)
     if variable.cuts is not None:

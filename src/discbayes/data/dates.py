@@ -364,16 +364,24 @@ def with_parts(row: Any, known: Sequence[DatePart | None]) -> dict[Any, Any]:
     found = {name: value for name, value in row.items() if str(name) not in by_column}
     for name, value in row.items():
         for part in by_column.get(str(name), []):
-            number = float(part.values(_seconds_of(value, part))[0])
+            number = float(part.values(seconds_of_cells([value], part))[0])
             found[part.name] = None if number != number else number
     return found
 
 
-def _seconds_of(value: Any, part: DatePart) -> np.ndarray:
-    """Return one cell of a column of dates as the seconds of a `DateColumn`."""
-    if isinstance(value, str):
-        return parse_dates([value], part.order or YEAR_MONTH_DAY, part.column)
-    return seconds_of_objects([value], part.column)
+def seconds_of_cells(cells: Sequence[Any] | np.ndarray, part: DatePart) -> np.ndarray:
+    """Return cells of a column of dates as the seconds of a `DateColumn`.
+
+    >>> seconds_of_cells(["2000-01-02", None], DatePart("day", "month"))
+    array([86400.,    nan])
+    """
+    found = np.full(len(cells), np.nan)
+    texts = [place for place, cell in enumerate(cells) if isinstance(cell, str)]
+    others = [place for place, cell in enumerate(cells) if not isinstance(cell, str)]
+    order = part.order or YEAR_MONTH_DAY
+    found[texts] = parse_dates([cells[place] for place in texts], order, part.column)
+    found[others] = seconds_of_objects([cells[place] for place in others], part.column)
+    return found
 
 
 def seconds_since(times: np.ndarray) -> np.ndarray:

@@ -91,7 +91,7 @@ class Predictor:
     @property
     def columns(self) -> list[str]:
         """The names of the columns."""
-        return self._members[0].domain.names
+        return self._members[0].domain.columns
 
     def __repr__(self) -> str:
         return f"Predictor({len(self.columns)} columns, classes: {listed(self.classes, 5)})"

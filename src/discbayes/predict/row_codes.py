@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from discbayes._text import listed, nearest_first
+from discbayes.data.dates import seconds_of_cells, with_parts
 from discbayes.data.domain import Domain, Variable
 from discbayes.data.evidence import Between, Evidence, Likelihood, Not, OneOf, certain_value
 from discbayes.data.labels import is_missing, plain
@@ -44,6 +45,7 @@ class RowEncoder:
         self.by_name = by_name
         self.refuses_unknown = refuses_unknown
         self._position = {name: place for place, name in enumerate(domain.names)}
+        self._columns = domain.columns  # a column of dates in place of its parts
 
     def encode(self, columns: Sequence[Column], n_rows: int) -> tuple[np.ndarray, Cells]:
         """Return the codes of columns, and the cells of evidence by row and column.
@@ -146,7 +148,7 @@ class RowEncoder:
         """Return rows that name their columns; what no row names is unknown."""
         columns: list[list[Any]] = [[_UNNAMED] * len(rows) for _ in self._position]
         for number, row in enumerate(rows):
-            for name, cell in row.items():
+            for name, cell in with_parts(row, self.domain.dates).items():
                 columns[self._place(name)][number] = cell
         return list(columns), len(rows)
 
@@ -168,31 +170,47 @@ class RowEncoder:
         n_rows = _one_length(list(found.values()))
         if (
             not self.named
-            and len(found) == len(self._position)
-            and not found.keys() & self._position
+            and len(found) == len(self._columns)
+            and not found.keys() & set(self._columns)
         ):
-            return list(found.values()), n_rows
-        lacking = [name for name in self._position if name not in found]
-        surplus = [name for name in found if name not in self._position]
+            return self._of_features(list(found.values())), n_rows
+        lacking = [name for name in self._columns if name not in found]
+        surplus = [name for name in found if name not in self._columns]
         if (lacking or surplus) and not by_name:
             raise ValueError(
                 f"the columns differ from those at fit: missing {listed(lacking)}; new"
                 f" {listed(surplus)}"
             )
-        if len(lacking) == len(self._position):
+        if len(lacking) == len(self._columns):
             raise ValueError(f"the rows have none of the columns of the fit: {listed(lacking)}")
-        return [found.get(name) for name in self._position], n_rows
+        return self._of_features([found.get(name) for name in self._columns]), n_rows
 
     def _matrix(self, X: Any) -> tuple[list[Column], int]:
         array = _as_matrix(X)
-        if array.shape[1] != len(self._position):
+        if array.shape[1] != len(self._columns):
             raise ValueError(
-                f"the rows have {array.shape[1]} columns, and the model {len(self._position)}"
+                f"the rows have {array.shape[1]} columns, and the model {len(self._columns)}"
             )
         if not array.shape[0]:
             raise ValueError("there are no rows")
         columns = [array[:, place] for place in range(array.shape[1])]
-        return [each if _is_numbers(each) else each.tolist() for each in columns], len(array)
+        found = [each if _is_numbers(each) else each.tolist() for each in columns]
+        return self._of_features(found), len(array)
+
+    def _of_features(self, columns: list[Column]) -> list[Column]:
+        """Return the cells of each feature: the parts of dates in place of their column."""
+        cells = dict(zip(self._columns, columns, strict=True))
+        seconds: dict[str, np.ndarray] = {}
+        found: list[Column] = []
+        for name, part in zip(self.domain.names, self.domain.dates, strict=True):
+            given = cells[name if part is None else part.column]
+            if part is None or given is None:
+                found.append(given)
+                continue
+            if part.column not in seconds:
+                seconds[part.column] = seconds_of_cells(given, part)
+            found.append(part.values(seconds[part.column]))
+        return found
 
 
 class _Unnamed:
