@@ -152,7 +152,7 @@ release-check: lint test-dist $(VENV)-release/.tools ## what the release workflo
 	mkdir -p build
 	$(VENV)-release/bin/cyclonedx-py requirements requirements/lock.txt --output-file build/sbom.json
 
-js: $(VENV)/.test ## build the scripts of the HTML report from js/ and run their tests in node
+js: $(VENV)/.test ## build the scripts of the HTML report and the npm package from js/, and run their tests in node
 	$(RUN) js/bundle.py
 	@if command -v node > /dev/null; then node --test js/test/; else echo "the tests of js/ are skipped: node is not installed"; fi
 

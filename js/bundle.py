@@ -1,4 +1,8 @@
-"""Bundle the modules of ``js/src`` into the scripts that the wheel ships: ``python js/bundle.py``.
+"""Bundle the modules of ``js/src``: ``python js/bundle.py``.
+
+It writes the scripts of the HTML report, which the wheel ships, and ``js/dist``, the npm package:
+an ES module, one for ``require``, both without comments, indentation and spaces around signs, their
+types and the license.
 
 A small bundler by hand, since a report allows one inline script and an npm bundler would be a
 dependency for the sake of removing ``import`` lines. It knows one form of each statement:
@@ -14,10 +18,15 @@ from pathlib import Path
 
 SOURCES = Path(__file__).parent / "src"
 ASSETS = Path(__file__).parents[1] / "src" / "discbayes" / "report" / "assets"
+DIST = Path(__file__).parent / "dist"
+ENTRY = "package/index.js"
 
 _IMPORT = re.compile(r'^import \{ ([\w, ]+) \} from "([^"]+)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:function|class|const) (\w+))", re.MULTILINE)
 _TOP_LEVEL = re.compile(r"^(?:export )?(?:function|class|const|let) (\w+)", re.MULTILINE)
+_COMMENT = re.compile(r"^ *//.*\n| // [^\n\"`]*$", re.MULTILINE)
+_TEXT = re.compile(r'("(?:[^"\\\n]|\\.)*"|`[^`]*`)')  # strings and templates
+_SPACED = re.compile(r" *([=<>?:,;{}()&|*%]) *")
 _OTHER_FORM = re.compile(r"^(?:import|export)\b.*$", re.MULTILINE)
 
 
@@ -26,16 +35,37 @@ def engine_script() -> str:
 
     In node the global is also what the module exports.
     """
-    body = bundle("engine/model.js")
+    body = bundle("engine/network.js")
     return (
-        f'"use strict";\n\nconst DiscBayes = (() => {{\n{body}\nreturn {{ Model }};\n}})();\n\n'
+        f'"use strict";\n\nconst DiscBayes = (() => {{\n{body}\nreturn {{ Network }};\n}})();\n\n'
         'if (typeof module !== "undefined") module.exports = DiscBayes;\n'
     )
 
 
 def page_script() -> str:
     """Return the behavior of the page as a script that takes the engine from ``DiscBayes``."""
-    return f"(() => {{\n{bundle('page/main.js', {'engine/model.js': 'DiscBayes'})}}})();\n"
+    return f"(() => {{\n{bundle('page/main.js', {'engine/network.js': 'DiscBayes'})}}})();\n"
+
+
+def package_files() -> dict[str, str]:
+    """Return the files of the npm package by their names."""
+    names = _IMPORT.findall((SOURCES / ENTRY).read_text("utf-8"))
+    exported = ", ".join(sorted({name for part, _ in names for name in part.split(", ")}))
+    body = _smaller(bundle(ENTRY))
+    types = (SOURCES / ENTRY).with_suffix(".d.ts").read_text("utf-8")
+    return {
+        "index.d.ts": types,
+        "index.d.cts": types,
+        "LICENSE": (Path(__file__).parents[1] / "LICENSE").read_text("utf-8"),
+        "index.js": f"{body}export {{ {exported} }};\n",
+        "index.cjs": f'"use strict";\n{body}module.exports = {{ {exported} }};\n',
+    }
+
+
+def _smaller(script: str) -> str:
+    parts = _TEXT.split(_COMMENT.sub("", script))
+    parts[::2] = [_SPACED.sub(r"\1", re.sub(r"\n\s*", "\n", part)) for part in parts[::2]]
+    return "".join(parts).lstrip()
 
 
 def bundle(entry: str, provided: dict[str, str] | None = None) -> str:
@@ -81,10 +111,13 @@ def _add(path: str, provided: dict[str, str], bodies: dict[str, str]) -> None:
 
 
 def write() -> None:
-    """Write both scripts to the assets of the package."""
-    for name, script in (("engine.js", engine_script()), ("page.js", page_script())):
-        (ASSETS / name).write_text(script, encoding="utf-8", newline="\n")
-        print(f"{ASSETS / name}: {len(script):,} characters")
+    """Write the scripts of the report to the assets of the package, and the npm package."""
+    scripts = {ASSETS / "engine.js": engine_script(), ASSETS / "page.js": page_script()}
+    scripts |= {DIST / name: text for name, text in package_files().items()}
+    DIST.mkdir(exist_ok=True)
+    for path, script in scripts.items():
+        path.write_text(script, encoding="utf-8", newline="\n")
+        print(f"{path}: {len(script):,} characters")
 
 
 if __name__ == "__main__":

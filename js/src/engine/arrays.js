@@ -1,7 +1,8 @@
 // Arrays of numbers: decoding, sums, maxima and strides.
 
-// Decode doubles that are written as the base64 of their bytes, lowest byte first.
+// Decode doubles that are written as the base64 of their bytes, lowest byte first; numbers are taken as they are.
 export function decoded(text) {
+  if (typeof text !== "string") return Float64Array.from(text);
   const chars = atob(text);
   const view = new DataView(new ArrayBuffer(chars.length));
   for (let k = 0; k < chars.length; k++) view.setUint8(k, chars.charCodeAt(k));

@@ -1,90 +1,111 @@
 // The conditional probability tables of a network.
 
-import { decoded, finiteMax, logSum, repeated, stridesOf, sum } from "./arrays.js";
+import { decoded, finiteMax, logSum, repeated, stridesOf } from "./arrays.js";
 
+// The code of an unknown feature. Lower codes are evidence that is not one value: -2 - k is the k-th likelihood.
 export const UNKNOWN = -1;
 
-// All tables in one flat array: log θ, its exponential for marginalization, and the offsets and strides of the cells.
-//
-// Table i is that of feature i: its parents by state, itself by value. Where the values of a feature are more than its
-// states, table nFeatures + i has the sums over the values of each state: all that is needed while it is unknown.
+// One table: log θ, its exponential for marginalization, and the strides of its axes. θ is exp(log θ - shift), and
+// `smallest` its smallest entry, which is zero where a positive one underflows.
+class Table {
+  constructor(logTheta, strides, normalized) {
+    this.logTheta = logTheta;
+    this.strides = strides; // of the parents, and of the feature
+    this.shift = normalized ? 0 : finiteMax(logTheta);
+    this.theta = new Float64Array(logTheta.length);
+    this.smallest = 1;
+    for (let k = 0; k < logTheta.length; k++) {
+      const theta = Math.exp(logTheta[k] - this.shift);
+      this.theta[k] = theta;
+      if (logTheta[k] > -Infinity && theta < this.smallest) this.smallest = theta;
+    }
+  }
+}
+
+// All tables: that of a feature has its parents by state, itself by value. It is read while its value is known, and is
+// laid out so that the cells of a value are next to each other. While the feature is unknown, its table by state is all
+// that is needed: that has the sums over the values of each state.
 export class CPTs {
-  constructor(model, texts) {
-    const { nClasses, parents, states, nStates, classChild } = model;
-    const nFeatures = parents.length;
+  constructor(network, texts) {
+    const { parents, states, nStates, normalized } = network;
+    this._network = network;
     this.parents = parents;
     this.states = states;
-    this._unknown = states.map((own, i) => (own === null ? i : nFeatures + i)); // the table of an unknown feature
-    const cards = [...model.labels.map((list) => list.length), ...nStates.map((n, i) => (states[i] === null ? 0 : n))];
-    const shapes = cards.map((card, t) => [...parents[t % nFeatures].map((j) => nStates[j]), card]);
-    this.strides = shapes.map((shape) => stridesOf(shape, nClasses));
-    this._sizes = shapes.map((shape) => shape.reduce((cells, card) => cells * card, nClasses));
-    this.offsets = this._sizes.map((_, t) => sum(this._sizes.slice(0, t)));
-    this.logTheta = new Float64Array(sum(this._sizes));
-    texts.forEach((text, i) => {
-      this._own(this.logTheta, i).set(classChild[i] ? decoded(text) : repeated(decoded(text), nClasses));
-      if (model.hidesMissing[i]) this._hideMissing(i, nClasses, cards[i]);
-      if (states[i] !== null) this._sumStates(i, nClasses);
-    });
-    this.shifts = cards.map((_, t) => (model.normalized ? 0 : finiteMax(this._own(this.logTheta, t))));
-    this.theta = new Float64Array(this.logTheta.length);
-    this.smallest = cards.map((_, t) => this._exponentiate(t));
+    this.nStates = nStates;
+    this.byValue = texts.map((text, i) => this.made(i, parents[i], text, network.inferenceChild[i]));
+    this.byState = this.byValue.map((table, i) => this._byState(i, parents[i], table, null, normalized));
+    this._withEvidence = new Map();
   }
 
-  _own(flat, t) {
-    return flat.subarray(this.offsets[t], this.offsets[t] + this._sizes[t]);
-  }
-
-  // Take the last value of a feature, "missing", out of its table. Where all others are impossible they become equally
-  // probable.
-  _hideMissing(i, nClasses, card) {
-    const table = this._own(this.logTheta, i);
-    for (let from = 0; from < table.length; from += card * nClasses) {
-      for (let c = 0; c < nClasses; c++) {
-        const cells = Array.from({ length: card - 1 }, (_, value) => from + value * nClasses + c);
-        const total = logSum(cells.map((k) => table[k]));
-        for (const k of cells) table[k] = total > -Infinity ? table[k] - total : -Math.log(card - 1);
-        table[from + (card - 1) * nClasses + c] = -Infinity;
+  // The table of a feature with some parents, from its numbers, in which its values are the axis before the class.
+  made(i, group, text, byClass) {
+    const { nClasses, labels, hidesMissing, normalized } = this._network;
+    const card = labels[i].length;
+    const nRows = group.reduce((rows, parent) => rows * this.nStates[parent], 1);
+    const given = decoded(text);
+    const full = byClass ? given : repeated(given, nClasses);
+    if (full.length !== nRows * card * nClasses) {
+      throw new RangeError(`the table of feature ${i} has ${full.length} cells, where it needs ${nRows * card * nClasses}`);
+    }
+    if (hidesMissing[i]) hideMissing(full, nClasses, card);
+    const logTheta = new Float64Array(full.length);
+    for (let from = 0, row = 0; row < nRows; row++) {
+      for (let value = 0; value < card; value++) {
+        for (let c = 0, to = (value * nRows + row) * nClasses; c < nClasses; c++) logTheta[to++] = full[from++];
       }
     }
+    const strides = stridesOf(group.map((parent) => this.nStates[parent]), nClasses);
+    return new Table(logTheta, [...strides, nRows * nClasses], normalized);
   }
 
-  // Fill in the table by state of a feature, whose states are runs of its values.
-  _sumStates(i, nClasses) {
-    const fine = this._own(this.logTheta, i);
-    const coarse = this._own(this.logTheta, this._unknown[i]);
-    const states = this.states[i];
-    const ends = Array.from(states, (state, value) => value + 1 === states.length || states[value + 1] !== state);
-    for (let from = 0, at = 0; from < fine.length; at += nClasses) {
-      const first = from;
-      do from += nClasses; while (!ends[(from / nClasses - 1) % states.length]);
-      for (let c = 0; c < nClasses; c++) {
+  // The table by state of a feature, whose states are runs of its values. With a likelihood of the values, given by its
+  // logarithms, values are weighted by it.
+  _byState(i, group, table, logLikelihood, normalized) {
+    const { nClasses, labels } = this._network;
+    const card = labels[i].length;
+    const nStates = this.nStates[i];
+    const fine = table.logTheta;
+    const perValue = fine.length / card;
+    const log = (value, k) => fine[value * perValue + k] + (logLikelihood === null ? 0 : logLikelihood[value]);
+    const strides = stridesOf([...group.map((parent) => this.nStates[parent]), nStates], nClasses);
+    const coarse = new Float64Array(perValue * nStates);
+    for (let k = 0; k < perValue; k++) {
+      const row = Math.floor(k / nClasses);
+      for (let first = 0, end = 0, state = 0; state < nStates; state++, first = end) {
+        while (end < card && this.stateOf(i, end) === state) end++;
         let largest = -Infinity;
-        for (let k = first + c; k < from; k += nClasses) if (fine[k] > largest) largest = fine[k];
+        for (let value = first; value < end; value++) if (log(value, k) > largest) largest = log(value, k);
         let total = 0;
-        if (largest > -Infinity) for (let k = first + c; k < from; k += nClasses) total += Math.exp(fine[k] - largest);
-        coarse[at + c] = largest + Math.log(total);
+        if (largest > -Infinity) for (let value = first; value < end; value++) total += Math.exp(log(value, k) - largest);
+        coarse[(row * nStates + state) * nClasses + (k % nClasses)] = end === first + 1 ? largest : largest + Math.log(total);
       }
     }
+    return new Table(coarse, strides, normalized);
   }
 
-  // Fill in θ = exp(log θ - shift) of a table and return its smallest entry, which is zero where a positive one
-  // underflows.
-  _exponentiate(t) {
-    const logarithms = this._own(this.logTheta, t);
-    const theta = this._own(this.theta, t);
-    let smallest = 1;
-    for (let k = 0; k < theta.length; k++) {
-      theta[k] = Math.exp(logarithms[k] - this.shifts[t]);
-      if (logarithms[k] > -Infinity && theta[k] < smallest) smallest = theta[k];
+  // The table by state of any table of a feature by value.
+  summed(i, group, table) {
+    return this._byState(i, group, table, null, this._network.normalized);
+  }
+
+  // The table by state of a feature of which a likelihood is known; kept for the next question.
+  _weighted(i, code, likelihoods) {
+    let found = this._withEvidence.get(code);
+    if (found === undefined) {
+      found = this._byState(i, this.parents[i], this.byValue[i], likelihoods[UNKNOWN - 1 - code], false);
+      this._withEvidence.set(code, found);
     }
-    return smallest;
+    return found;
+  }
+
+  forgetEvidence() {
+    this._withEvidence.clear();
   }
 
   // Add log θ of a family whose members are all known.
   addTo(scores, i, codes) {
-    const { start } = this.view(i, [], codes);
-    for (let c = 0; c < scores.length; c++) scores[c] += this.logTheta[start + c];
+    const { table, start } = this.view(i, [], codes);
+    for (let c = 0; c < scores.length; c++) scores[c] += table.logTheta[start + c];
   }
 
   // The state of a feature, which is what its children see, given its code.
@@ -94,28 +115,46 @@ export class CPTs {
 
   // The table of a family, where it starts given the known values, and its strides along the features of a scope.
   view(i, scope, codes) {
-    const table = codes[i] === UNKNOWN ? this._unknown[i] : i;
-    const own = this.strides[table];
-    const { strides, start } = this._above(i, scope, codes, own);
-    const last = own[own.length - 1];
-    if (codes[i] !== UNKNOWN) return { table, strides, start: this.offsets[table] + start + codes[i] * last };
+    const table = this.tableOf(i, codes);
+    const { strides, start } = this._above(i, scope, codes, table.strides);
+    const last = table.strides[table.strides.length - 1];
+    if (codes[i] >= 0) return { table, strides, start: start + codes[i] * last };
     strides[scope.indexOf(i)] = last;
-    return { table, strides, start: this.offsets[table] + start };
+    return { table, strides, start };
+  }
+
+  // The table of a feature that its code asks for: by value where it is known, else by state.
+  tableOf(i, codes) {
+    if (codes[i] >= 0) return this.byValue[i];
+    return codes[i] === UNKNOWN ? this.byState[i] : this._weighted(i, codes[i], this._network.likelihoods);
   }
 
   // The same for the table by value of an unknown feature, whose own axis is left out.
   viewByValue(i, scope, codes) {
-    const { strides, start } = this._above(i, scope, codes, this.strides[i]);
-    return { strides, start: this.offsets[i] + start };
+    return this._above(i, scope, codes, this.byValue[i].strides);
   }
 
   _above(i, scope, codes, own) {
     const strides = new Array(scope.length).fill(0);
     let start = 0;
     this.parents[i].forEach((parent, k) => {
-      if (codes[parent] === UNKNOWN) strides[scope.indexOf(parent)] = own[k];
+      if (this.nStates[parent] === 1) return; // its only state is the first
+      if (codes[parent] < 0) strides[scope.indexOf(parent)] = own[k];
       else start += this.stateOf(parent, codes[parent]) * own[k];
     });
     return { strides, start };
+  }
+}
+
+// Take the last value of a feature, "missing", out of its table. Where all others are impossible they become equally
+// probable.
+function hideMissing(table, nClasses, card) {
+  for (let from = 0; from < table.length; from += card * nClasses) {
+    for (let c = 0; c < nClasses; c++) {
+      const cells = Array.from({ length: card - 1 }, (_, value) => from + value * nClasses + c);
+      const total = logSum(cells.map((k) => table[k]));
+      for (const k of cells) table[k] = total > -Infinity ? table[k] - total : -Math.log(card - 1);
+      table[from + (card - 1) * nClasses + c] = -Infinity;
+    }
   }
 }

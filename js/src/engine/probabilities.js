@@ -108,9 +108,17 @@ export function normalizedLogs(scores) {
   return scores.map((score) => score - total);
 }
 
-// log P / (1 - P) of each class; a sum over the other classes keeps it exact where 1 - P would round to 0.
+// log P / (1 - P) of each class; that of the best class is exact where 1 - P would round to 0.
 export function logOdds(scores) {
-  return scores.map((score, c) => (score === -Infinity ? -Infinity : score - logSum(scores.filter((_, k) => k !== c))));
+  const largest = max(scores);
+  const best = scores.indexOf(largest);
+  const shares = scores.map((score) => Math.exp(score - largest));
+  const total = sum(shares);
+  return scores.map((score, c) => {
+    if (score === -Infinity) return score;
+    if (c === best) return score - logSum(scores.filter((_, k) => k !== c));
+    return score - largest - Math.log(total - shares[c]);
+  });
 }
 
 export function entropyOf(probabilities) {

@@ -1,6 +1,6 @@
 // The entry of the script in a report.
 
-import { Model } from "../engine/model.js";
+import { Network } from "../engine/network.js";
 import { startAskView } from "./ask_view.js";
 
-startAskView(new Model(JSON.parse(document.getElementById("model").textContent)));
+startAskView(new Network(JSON.parse(document.getElementById("model").textContent)));

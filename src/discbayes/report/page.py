@@ -239,9 +239,10 @@ def _json(model: dict[str, Any]) -> str:
 def asset(name: str) -> str:
     """Return a file of the folder ``assets``; the scripts there are built from ``js/``.
 
-    ``engine.js`` has one global, ``DiscBayes``, which node exports. The class ``DiscBayes.Model``
+    ``engine.js`` has one global, ``DiscBayes``, which node exports. The class ``DiscBayes.Network``
     takes what ``report.payload`` makes; its methods ``posterior``, ``contributions`` and
-    ``information`` take the codes of a row, −1 for unknown values.
+    ``information`` take the codes of a row, −1 for unknown values, and evidence that is not one
+    value.
     """
     return files("discbayes.report").joinpath("assets", name).read_text("utf-8")
 

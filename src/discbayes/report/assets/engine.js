@@ -3,8 +3,9 @@
 const DiscBayes = (() => {
 // Arrays of numbers: decoding, sums, maxima and strides.
 
-// Decode doubles that are written as the base64 of their bytes, lowest byte first.
+// Decode doubles that are written as the base64 of their bytes, lowest byte first; numbers are taken as they are.
 function decoded(text) {
+  if (typeof text !== "string") return Float64Array.from(text);
   const chars = atob(text);
   const view = new DataView(new ArrayBuffer(chars.length));
   for (let k = 0; k < chars.length; k++) view.setUint8(k, chars.charCodeAt(k));
@@ -49,89 +50,110 @@ function stridesOf(cards, nClasses) {
 
 // The conditional probability tables of a network.
 
+// The code of an unknown feature. Lower codes are evidence that is not one value: -2 - k is the k-th likelihood.
 const UNKNOWN = -1;
 
-// All tables in one flat array: log θ, its exponential for marginalization, and the offsets and strides of the cells.
-//
-// Table i is that of feature i: its parents by state, itself by value. Where the values of a feature are more than its
-// states, table nFeatures + i has the sums over the values of each state: all that is needed while it is unknown.
+// One table: log θ, its exponential for marginalization, and the strides of its axes. θ is exp(log θ - shift), and
+// `smallest` its smallest entry, which is zero where a positive one underflows.
+class Table {
+  constructor(logTheta, strides, normalized) {
+    this.logTheta = logTheta;
+    this.strides = strides; // of the parents, and of the feature
+    this.shift = normalized ? 0 : finiteMax(logTheta);
+    this.theta = new Float64Array(logTheta.length);
+    this.smallest = 1;
+    for (let k = 0; k < logTheta.length; k++) {
+      const theta = Math.exp(logTheta[k] - this.shift);
+      this.theta[k] = theta;
+      if (logTheta[k] > -Infinity && theta < this.smallest) this.smallest = theta;
+    }
+  }
+}
+
+// All tables: that of a feature has its parents by state, itself by value. It is read while its value is known, and is
+// laid out so that the cells of a value are next to each other. While the feature is unknown, its table by state is all
+// that is needed: that has the sums over the values of each state.
 class CPTs {
-  constructor(model, texts) {
-    const { nClasses, parents, states, nStates, classChild } = model;
-    const nFeatures = parents.length;
+  constructor(network, texts) {
+    const { parents, states, nStates, normalized } = network;
+    this._network = network;
     this.parents = parents;
     this.states = states;
-    this._unknown = states.map((own, i) => (own === null ? i : nFeatures + i)); // the table of an unknown feature
-    const cards = [...model.labels.map((list) => list.length), ...nStates.map((n, i) => (states[i] === null ? 0 : n))];
-    const shapes = cards.map((card, t) => [...parents[t % nFeatures].map((j) => nStates[j]), card]);
-    this.strides = shapes.map((shape) => stridesOf(shape, nClasses));
-    this._sizes = shapes.map((shape) => shape.reduce((cells, card) => cells * card, nClasses));
-    this.offsets = this._sizes.map((_, t) => sum(this._sizes.slice(0, t)));
-    this.logTheta = new Float64Array(sum(this._sizes));
-    texts.forEach((text, i) => {
-      this._own(this.logTheta, i).set(classChild[i] ? decoded(text) : repeated(decoded(text), nClasses));
-      if (model.hidesMissing[i]) this._hideMissing(i, nClasses, cards[i]);
-      if (states[i] !== null) this._sumStates(i, nClasses);
-    });
-    this.shifts = cards.map((_, t) => (model.normalized ? 0 : finiteMax(this._own(this.logTheta, t))));
-    this.theta = new Float64Array(this.logTheta.length);
-    this.smallest = cards.map((_, t) => this._exponentiate(t));
+    this.nStates = nStates;
+    this.byValue = texts.map((text, i) => this.made(i, parents[i], text, network.inferenceChild[i]));
+    this.byState = this.byValue.map((table, i) => this._byState(i, parents[i], table, null, normalized));
+    this._withEvidence = new Map();
   }
 
-  _own(flat, t) {
-    return flat.subarray(this.offsets[t], this.offsets[t] + this._sizes[t]);
-  }
-
-  // Take the last value of a feature, "missing", out of its table. Where all others are impossible they become equally
-  // probable.
-  _hideMissing(i, nClasses, card) {
-    const table = this._own(this.logTheta, i);
-    for (let from = 0; from < table.length; from += card * nClasses) {
-      for (let c = 0; c < nClasses; c++) {
-        const cells = Array.from({ length: card - 1 }, (_, value) => from + value * nClasses + c);
-        const total = logSum(cells.map((k) => table[k]));
-        for (const k of cells) table[k] = total > -Infinity ? table[k] - total : -Math.log(card - 1);
-        table[from + (card - 1) * nClasses + c] = -Infinity;
+  // The table of a feature with some parents, from its numbers, in which its values are the axis before the class.
+  made(i, group, text, byClass) {
+    const { nClasses, labels, hidesMissing, normalized } = this._network;
+    const card = labels[i].length;
+    const nRows = group.reduce((rows, parent) => rows * this.nStates[parent], 1);
+    const given = decoded(text);
+    const full = byClass ? given : repeated(given, nClasses);
+    if (full.length !== nRows * card * nClasses) {
+      throw new RangeError(`the table of feature ${i} has ${full.length} cells, where it needs ${nRows * card * nClasses}`);
+    }
+    if (hidesMissing[i]) hideMissing(full, nClasses, card);
+    const logTheta = new Float64Array(full.length);
+    for (let from = 0, row = 0; row < nRows; row++) {
+      for (let value = 0; value < card; value++) {
+        for (let c = 0, to = (value * nRows + row) * nClasses; c < nClasses; c++) logTheta[to++] = full[from++];
       }
     }
+    const strides = stridesOf(group.map((parent) => this.nStates[parent]), nClasses);
+    return new Table(logTheta, [...strides, nRows * nClasses], normalized);
   }
 
-  // Fill in the table by state of a feature, whose states are runs of its values.
-  _sumStates(i, nClasses) {
-    const fine = this._own(this.logTheta, i);
-    const coarse = this._own(this.logTheta, this._unknown[i]);
-    const states = this.states[i];
-    const ends = Array.from(states, (state, value) => value + 1 === states.length || states[value + 1] !== state);
-    for (let from = 0, at = 0; from < fine.length; at += nClasses) {
-      const first = from;
-      do from += nClasses; while (!ends[(from / nClasses - 1) % states.length]);
-      for (let c = 0; c < nClasses; c++) {
+  // The table by state of a feature, whose states are runs of its values. With a likelihood of the values, given by its
+  // logarithms, values are weighted by it.
+  _byState(i, group, table, logLikelihood, normalized) {
+    const { nClasses, labels } = this._network;
+    const card = labels[i].length;
+    const nStates = this.nStates[i];
+    const fine = table.logTheta;
+    const perValue = fine.length / card;
+    const log = (value, k) => fine[value * perValue + k] + (logLikelihood === null ? 0 : logLikelihood[value]);
+    const strides = stridesOf([...group.map((parent) => this.nStates[parent]), nStates], nClasses);
+    const coarse = new Float64Array(perValue * nStates);
+    for (let k = 0; k < perValue; k++) {
+      const row = Math.floor(k / nClasses);
+      for (let first = 0, end = 0, state = 0; state < nStates; state++, first = end) {
+        while (end < card && this.stateOf(i, end) === state) end++;
         let largest = -Infinity;
-        for (let k = first + c; k < from; k += nClasses) if (fine[k] > largest) largest = fine[k];
+        for (let value = first; value < end; value++) if (log(value, k) > largest) largest = log(value, k);
         let total = 0;
-        if (largest > -Infinity) for (let k = first + c; k < from; k += nClasses) total += Math.exp(fine[k] - largest);
-        coarse[at + c] = largest + Math.log(total);
+        if (largest > -Infinity) for (let value = first; value < end; value++) total += Math.exp(log(value, k) - largest);
+        coarse[(row * nStates + state) * nClasses + (k % nClasses)] = end === first + 1 ? largest : largest + Math.log(total);
       }
     }
+    return new Table(coarse, strides, normalized);
   }
 
-  // Fill in θ = exp(log θ - shift) of a table and return its smallest entry, which is zero where a positive one
-  // underflows.
-  _exponentiate(t) {
-    const logarithms = this._own(this.logTheta, t);
-    const theta = this._own(this.theta, t);
-    let smallest = 1;
-    for (let k = 0; k < theta.length; k++) {
-      theta[k] = Math.exp(logarithms[k] - this.shifts[t]);
-      if (logarithms[k] > -Infinity && theta[k] < smallest) smallest = theta[k];
+  // The table by state of any table of a feature by value.
+  summed(i, group, table) {
+    return this._byState(i, group, table, null, this._network.normalized);
+  }
+
+  // The table by state of a feature of which a likelihood is known; kept for the next question.
+  _weighted(i, code, likelihoods) {
+    let found = this._withEvidence.get(code);
+    if (found === undefined) {
+      found = this._byState(i, this.parents[i], this.byValue[i], likelihoods[UNKNOWN - 1 - code], false);
+      this._withEvidence.set(code, found);
     }
-    return smallest;
+    return found;
+  }
+
+  forgetEvidence() {
+    this._withEvidence.clear();
   }
 
   // Add log θ of a family whose members are all known.
   addTo(scores, i, codes) {
-    const { start } = this.view(i, [], codes);
-    for (let c = 0; c < scores.length; c++) scores[c] += this.logTheta[start + c];
+    const { table, start } = this.view(i, [], codes);
+    for (let c = 0; c < scores.length; c++) scores[c] += table.logTheta[start + c];
   }
 
   // The state of a feature, which is what its children see, given its code.
@@ -141,29 +163,47 @@ class CPTs {
 
   // The table of a family, where it starts given the known values, and its strides along the features of a scope.
   view(i, scope, codes) {
-    const table = codes[i] === UNKNOWN ? this._unknown[i] : i;
-    const own = this.strides[table];
-    const { strides, start } = this._above(i, scope, codes, own);
-    const last = own[own.length - 1];
-    if (codes[i] !== UNKNOWN) return { table, strides, start: this.offsets[table] + start + codes[i] * last };
+    const table = this.tableOf(i, codes);
+    const { strides, start } = this._above(i, scope, codes, table.strides);
+    const last = table.strides[table.strides.length - 1];
+    if (codes[i] >= 0) return { table, strides, start: start + codes[i] * last };
     strides[scope.indexOf(i)] = last;
-    return { table, strides, start: this.offsets[table] + start };
+    return { table, strides, start };
+  }
+
+  // The table of a feature that its code asks for: by value where it is known, else by state.
+  tableOf(i, codes) {
+    if (codes[i] >= 0) return this.byValue[i];
+    return codes[i] === UNKNOWN ? this.byState[i] : this._weighted(i, codes[i], this._network.likelihoods);
   }
 
   // The same for the table by value of an unknown feature, whose own axis is left out.
   viewByValue(i, scope, codes) {
-    const { strides, start } = this._above(i, scope, codes, this.strides[i]);
-    return { strides, start: this.offsets[i] + start };
+    return this._above(i, scope, codes, this.byValue[i].strides);
   }
 
   _above(i, scope, codes, own) {
     const strides = new Array(scope.length).fill(0);
     let start = 0;
     this.parents[i].forEach((parent, k) => {
-      if (codes[parent] === UNKNOWN) strides[scope.indexOf(parent)] = own[k];
+      if (this.nStates[parent] === 1) return; // its only state is the first
+      if (codes[parent] < 0) strides[scope.indexOf(parent)] = own[k];
       else start += this.stateOf(parent, codes[parent]) * own[k];
     });
     return { strides, start };
+  }
+}
+
+// Take the last value of a feature, "missing", out of its table. Where all others are impossible they become equally
+// probable.
+function hideMissing(table, nClasses, card) {
+  for (let from = 0; from < table.length; from += card * nClasses) {
+    for (let c = 0; c < nClasses; c++) {
+      const cells = Array.from({ length: card - 1 }, (_, value) => from + value * nClasses + c);
+      const total = logSum(cells.map((k) => table[k]));
+      for (const k of cells) table[k] = total > -Infinity ? table[k] - total : -Math.log(card - 1);
+      table[from + (card - 1) * nClasses + c] = -Infinity;
+    }
   }
 }
 
@@ -172,83 +212,79 @@ class CPTs {
 // ---- arithmetic on lines: a line holds the cells of one combination of values, one for each class
 
 // Products and sums of probabilities as they are.
-function linearScale(tables) {
-  return {
-    one: 1,
-    source: tables.theta,
-    smallest: (table) => tables.smallest[table],
-    shift: (table) => tables.shifts[table],
-    multiply(cells, source, starts, n) {
-      for (let line = 0, at = 0; line < starts.length; line++) {
-        for (let from = starts[line], end = at + n; at < end;) cells[at++] *= source[from++];
+const linearScale = {
+  one: 1,
+  cells: (table) => table.theta,
+  smallest: (table) => table.smallest,
+  shift: (table) => table.shift,
+  multiply(cells, source, starts, n) {
+    for (let line = 0, at = 0; line < starts.length; line++) {
+      for (let from = starts[line], end = at + n; at < end;) cells[at++] *= source[from++];
+    }
+  },
+  // Sum over the innermost feature; the cells become conditional probabilities.
+  marginalize(cells, card, n) {
+    const message = new Float64Array(cells.length / card);
+    for (let line = 0, from = 0; from < cells.length; line += n) {
+      const first = from;
+      for (let v = 0; v < card; v++) for (let c = 0; c < n; c++) message[line + c] += cells[from++];
+      for (let k = first; k < from;) {
+        for (let c = 0; c < n; c++, k++) if (cells[k] > 0) cells[k] /= message[line + c];
       }
-    },
-    // Sum over the innermost feature; the cells become conditional probabilities.
-    marginalize(cells, card, n) {
-      const message = new Float64Array(cells.length / card);
-      for (let line = 0, from = 0; from < cells.length; line += n) {
-        const first = from;
-        for (let v = 0; v < card; v++) for (let c = 0; c < n; c++) message[line + c] += cells[from++];
-        for (let k = first; k < from;) {
-          for (let c = 0; c < n; c++, k++) if (cells[k] > 0) cells[k] /= message[line + c];
-        }
+    }
+    return message;
+  },
+  // Scale the largest entry of each class to one, add its logarithm to the scores, and return the smallest entry.
+  rescale(message, n, scores) {
+    let smallest = 1;
+    for (let c = 0; c < n; c++) {
+      let largest = 0;
+      for (let k = c; k < message.length; k += n) if (message[k] > largest) largest = message[k];
+      scores[c] += Math.log(largest);
+      for (let k = c; k < message.length; k += n) {
+        message[k] = largest > 0 ? message[k] / largest : 1;
+        if (message[k] > 0 && message[k] < smallest) smallest = message[k];
       }
-      return message;
-    },
-    // Scale the largest entry of each class to one, add its logarithm to the scores, and return the smallest entry.
-    rescale(message, n, scores) {
-      let smallest = 1;
-      for (let c = 0; c < n; c++) {
-        let largest = 0;
-        for (let k = c; k < message.length; k += n) if (message[k] > largest) largest = message[k];
-        scores[c] += Math.log(largest);
-        for (let k = c; k < message.length; k += n) {
-          message[k] = largest > 0 ? message[k] / largest : 1;
-          if (message[k] > 0 && message[k] < smallest) smallest = message[k];
-        }
-      }
-      return smallest;
-    },
-  };
-}
+    }
+    return smallest;
+  },
+};
 
 // Products and sums of log probabilities, which neither overflow nor underflow.
-function logScale(tables) {
-  return {
-    one: 0,
-    source: tables.logTheta,
-    smallest: () => 1,
-    shift: () => 0,
-    multiply(cells, source, starts, n) {
-      for (let line = 0, at = 0; line < starts.length; line++) {
-        for (let from = starts[line], end = at + n; at < end;) cells[at++] += source[from++];
-      }
-    },
-    marginalize(cells, card, n) {
-      const message = new Float64Array(cells.length / card);
-      for (let line = 0; line < message.length; line++) {
-        const first = Math.floor(line / n) * card * n + (line % n);
-        const end = first + card * n;
-        let largest = -Infinity;
-        for (let k = first; k < end; k += n) if (cells[k] > largest) largest = cells[k];
-        let total = 0;
-        if (largest > -Infinity) for (let k = first; k < end; k += n) total += Math.exp(cells[k] - largest);
-        message[line] = largest + Math.log(total);
-        for (let k = first; k < end; k += n) cells[k] = cells[k] > -Infinity ? Math.exp(cells[k] - message[line]) : 0;
-      }
-      return message;
-    },
-    rescale(message, n, scores) {
-      for (let c = 0; c < n; c++) {
-        let largest = -Infinity;
-        for (let k = c; k < message.length; k += n) if (message[k] > largest) largest = message[k];
-        scores[c] += largest;
-        for (let k = c; k < message.length; k += n) message[k] = largest > -Infinity ? message[k] - largest : 0;
-      }
-      return 1;
-    },
-  };
-}
+const logScale = {
+  one: 0,
+  cells: (table) => table.logTheta,
+  smallest: () => 1,
+  shift: () => 0,
+  multiply(cells, source, starts, n) {
+    for (let line = 0, at = 0; line < starts.length; line++) {
+      for (let from = starts[line], end = at + n; at < end;) cells[at++] += source[from++];
+    }
+  },
+  marginalize(cells, card, n) {
+    const message = new Float64Array(cells.length / card);
+    for (let line = 0; line < message.length; line++) {
+      const first = Math.floor(line / n) * card * n + (line % n);
+      const end = first + card * n;
+      let largest = -Infinity;
+      for (let k = first; k < end; k += n) if (cells[k] > largest) largest = cells[k];
+      let total = 0;
+      if (largest > -Infinity) for (let k = first; k < end; k += n) total += Math.exp(cells[k] - largest);
+      message[line] = largest + Math.log(total);
+      for (let k = first; k < end; k += n) cells[k] = cells[k] > -Infinity ? Math.exp(cells[k] - message[line]) : 0;
+    }
+    return message;
+  },
+  rescale(message, n, scores) {
+    for (let c = 0; c < n; c++) {
+      let largest = -Infinity;
+      for (let k = c; k < message.length; k += n) if (message[k] > largest) largest = message[k];
+      scores[c] += largest;
+      for (let k = c; k < message.length; k += n) message[k] = largest > -Infinity ? message[k] - largest : 0;
+    }
+    return 1;
+  },
+};
 
 // The start of each line of a factor: one for each combination of values along axes of these cardinalities and strides.
 function lines(cards, strides, start) {
@@ -282,9 +318,90 @@ function weigh(cells, weight, card, n) {
   }
 }
 
+// ---- sums without what a second pass needs
+
+// The sum over the innermost feature of a product of factors, an array (rest, class). A factor has its cells, the start
+// of its first line, and its strides along the axes, of these cardinalities; a stride of zero means that it does not
+// depend on that axis.
+function productSum(factors, cards, n) {
+  const few = joined(factors, cards, n);
+  const card = cards[cards.length - 1];
+  const above = cards.slice(0, -1);
+  const starts = few.map((factor) => lines(above, factor.strides, factor.start));
+  const message = new Float64Array(starts[0].length * n);
+  const parts = few.flatMap((factor, k) => [factor.cells, starts[k], factor.strides[above.length]]);
+  [addSums, addProducts, addTriples][few.length - 1](message, card, n, ...parts);
+  return message;
+}
+
+function addSums(message, card, n, a, starts, step) {
+  for (let k = 0, to = 0; k < starts.length; k++, to += n) {
+    for (let v = 0, i = starts[k]; v < card; v++, i += step) {
+      for (let c = 0; c < n; c++) message[to + c] += a[i + c];
+    }
+  }
+}
+
+function addProducts(message, card, n, a, aStarts, aStep, b, bStarts, bStep) {
+  for (let k = 0, to = 0; k < aStarts.length; k++, to += n) {
+    for (let v = 0, i = aStarts[k], j = bStarts[k]; v < card; v++, i += aStep, j += bStep) {
+      for (let c = 0; c < n; c++) message[to + c] += a[i + c] * b[j + c];
+    }
+  }
+}
+
+function addTriples(message, card, n, a, aStarts, aStep, b, bStarts, bStep, d, dStarts, dStep) {
+  for (let k = 0, to = 0; k < aStarts.length; k++, to += n) {
+    for (let v = 0, i = aStarts[k], j = bStarts[k], m = dStarts[k]; v < card; v++, i += aStep, j += bStep, m += dStep) {
+      for (let c = 0; c < n; c++) message[to + c] += a[i + c] * b[j + c] * d[m + c];
+    }
+  }
+}
+
+// At most three factors of the same product: those that depend on few cells together are multiplied first.
+function joined(factors, cards, n) {
+  const left = factors.slice();
+  const full = cards.reduce((cells, card) => cells * card, n);
+  const size = (x, y) => cards.reduce((cells, card, k) => (x.strides[k] || y.strides[k] ? cells * card : cells), n);
+  while (left.length > MAX_COMPARED) left.push(product(left.pop(), left.pop(), cards, n));
+  while (left.length > 1) {
+    let [best, first, second] = [Infinity, 0, 1];
+    for (let j = 1; j < left.length; j++) {
+      for (let i = 0; i < j; i++) {
+        const cells = size(left[i], left[j]);
+        if (cells < best) [best, first, second] = [cells, i, j];
+      }
+    }
+    if (left.length <= 3 && 2 * best > full) break;
+    const [y] = left.splice(second, 1);
+    left[first] = product(left[first], y, cards, n);
+  }
+  return left;
+}
+
+function product(x, y, cards, n) {
+  const axes = [...cards.keys()].filter((k) => x.strides[k] || y.strides[k]);
+  const own = axes.map((k) => cards[k]);
+  const a = lines(own, axes.map((k) => x.strides[k]), x.start);
+  const b = lines(own, axes.map((k) => y.strides[k]), y.start);
+  const cells = new Float64Array(a.length * n);
+  const [own1, own2] = [x.cells, y.cells];
+  for (let line = 0, at = 0; line < a.length; line++) {
+    for (let c = 0, i = a[line], j = b[line]; c < n; c++) cells[at++] = own1[i++] * own2[j++];
+  }
+  const strides = new Array(cards.length).fill(0);
+  stridesOf(own, n).forEach((stride, k) => { strides[axes[k]] = stride; });
+  return { cells, strides, start: 0 };
+}
+
 // ---- elimination orders
 
-// The features of some families by min-fill; ties are broken by the fewest neighbors, then by position.
+const MAX_NEIGHBORS = 40; // features of two states need 2^40 cells with so many
+const MAX_SCANNED = 3e6; // features that are looked at in search of the best
+const MAX_COMPARED = 8; // factors of which all pairs are compared
+
+// An order of the features of some families: those whose neighbors are all joined come first, then by min-fill. Where
+// all have too many neighbors, which no limit allows, the rest is left as it is.
 function eliminationOrder(families) {
   const near = new Map();
   for (const family of families) {
@@ -296,36 +413,45 @@ function eliminationOrder(families) {
   const left = new Set([...near.keys()].sort((a, b) => a - b));
   const fills = new Map();
   const order = [];
-  while (left.size) {
+  const waiting = [...left].reverse();
+  let scanned = 0;
+  const eliminate = (i, isSimplicial) => {
+    const around = [...near.get(i)];
+    for (const a of around) {
+      near.get(a).delete(i);
+      fills.delete(a);
+      if (isSimplicial) continue; // nothing is joined
+      for (const b of around) if (b !== a) near.get(a).add(b);
+      for (const b of near.get(a)) fills.delete(b);
+      scanned += near.get(a).size;
+    }
+    left.delete(i);
+    order.push(i);
+    waiting.push(...around);
+  };
+  while (left.size && scanned < MAX_SCANNED) {
+    while (waiting.length) {
+      const i = waiting.pop();
+      if (left.has(i) && fillIn(near, i) === 0) eliminate(i, true);
+    }
     let best = -1;
     for (const i of left) {
       if (!fills.has(i)) fills.set(i, fillIn(near, i));
-      const change = best < 0 ? -1 : fills.get(i) - fills.get(best) || near.get(i).size - near.get(best).size;
-      if (change < 0) best = i;
+      if (fills.get(i) < (best < 0 ? Infinity : fills.get(best))) best = i;
     }
-    for (const a of near.get(best)) {
-      near.get(a).delete(best);
-      for (const b of near.get(best)) if (b !== a) near.get(a).add(b);
-    }
-    for (const a of near.get(best)) {
-      fills.delete(a);
-      for (const b of near.get(a)) fills.delete(b);
-    }
-    left.delete(best);
-    order.push(best);
+    scanned += left.size;
+    if (best < 0) break;
+    eliminate(best, false);
   }
-  return order;
+  return [...order, ...left];
 }
 
 function fillIn(near, i) {
   const around = [...near.get(i)];
+  if (around.length > MAX_NEIGHBORS) return Infinity;
   let missing = 0;
   around.forEach((a, k) => { for (let m = 0; m < k; m++) if (!near.get(a).has(around[m])) missing++; });
   return missing;
-}
-
-function ranks(order) {
-  return new Map(order.map((i, k) => [i, k]));
 }
 
 function largestBucket(buckets) {
@@ -447,9 +573,17 @@ function normalizedLogs(scores) {
   return scores.map((score) => score - total);
 }
 
-// log P / (1 - P) of each class; a sum over the other classes keeps it exact where 1 - P would round to 0.
+// log P / (1 - P) of each class; that of the best class is exact where 1 - P would round to 0.
 function logOdds(scores) {
-  return scores.map((score, c) => (score === -Infinity ? -Infinity : score - logSum(scores.filter((_, k) => k !== c))));
+  const largest = max(scores);
+  const best = scores.indexOf(largest);
+  const shares = scores.map((score) => Math.exp(score - largest));
+  const total = sum(shares);
+  return scores.map((score, c) => {
+    if (score === -Infinity) return score;
+    if (c === best) return score - logSum(scores.filter((_, k) => k !== c));
+    return score - largest - Math.log(total - shares[c]);
+  });
 }
 
 function entropyOf(probabilities) {
@@ -496,9 +630,11 @@ function logRatio(a, b) {
 
 const MIN_PRODUCT = 1e-200; // of positive factors: far from the subnormal doubles, which have fewer digits
 const MAX_CACHED_GROUPS = 4096;
+const MAX_LIKELIHOODS = 256; // of evidence that tables are kept for
+const MAX_ROW_CELLS = 1e8; // of all steps of one elimination
 const GAIN_PRECISION = 1e12; // gains that agree in twelve decimals are ties, broken by position
 
-class Model {
+class Network {
   constructor(payload) {
     this.names = payload.names;
     this.labels = payload.labels;
@@ -506,14 +642,15 @@ class Model {
     this.cuts = payload.cuts;
     this.target = payload.target;
     this.classes = payload.classes;
-    this.parents = payload.parents;
-    this.classChild = payload.class_children;
+    this.parents = payload.parents; // those of inference: a class with parents is absorbed in one of their tables
+    this.inferenceChild = payload.class_children;
     this.order = payload.order;
     this.normalized = payload.normalized;
     this.limit = payload.max_factor_size;
     this.states = payload.states || this.labels.map(() => null); // of each value, as children see it; null: all differ
     this.stateLabels = this.labels.map((list, i) => (this.states[i] === null ? list : payload.state_labels[i]));
     this.nStates = this.stateLabels.map((list) => list.length);
+    this.likelihoods = payload.likelihoods || []; // logarithms, by value: evidence that is not one value
     this.logPrior = decoded(payload.log_prior);
     this._calibration = calibrationOf(payload.calibration);
     this._pool = null;
@@ -522,17 +659,21 @@ class Model {
     this.hidesMissing = payload.hides_missing || this.labels.map(() => false);
     if (payload.calibration !== null && payload.calibration.kind === "pool") {
       this._pool = new LogPool(payload.calibration);
-      const generative = { ...payload, ...payload.calibration.generative, calibration: null };
+      const { likelihoods } = this;
+      const generative = { ...payload, ...payload.calibration.generative, calibration: null, likelihoods };
       this._readsMissing = payload.calibration.reads_missing;
-      this._generative = new Model(generative);
+      this._generative = new Network(generative);
       this._observed = this._generative;
-      if (this._readsMissing.some(Boolean)) this._observed = new Model({ ...generative, hides_missing: this._readsMissing });
+      if (this._readsMissing.some(Boolean)) this._observed = new Network({ ...generative, hides_missing: this._readsMissing });
     }
-    this._children = childrenOf(this.parents);
     this._tables = new CPTs(this, payload.tables);
-    this._rank = ranks(eliminationOrder(this.parents.map((group, i) => [...group, i])));
+    this._own = ownTables(payload, this._tables);
+    this._children = childrenOf(this.parents);
+    // parents of one state tie nothing together
+    this._linked = this.parents.map((group) => group.filter((parent) => this.nStates[parent] > 1));
+    this._linkedChildren = childrenOf(this._linked);
     this._cache = new Map();
-    this.tooWide = this._width();
+    this._codes = new Map(); // of likelihoods
   }
 
   get nFeatures() {
@@ -543,6 +684,20 @@ class Model {
     return this.classes.length;
   }
 
+  // The parents of the class, which has none in most networks.
+  get classParents() {
+    return this._own.classParents;
+  }
+
+  // The parents of each feature, and whether the class is one of them, in the network as it was given.
+  get ownParents() {
+    return this._own.parents;
+  }
+
+  get classChild() {
+    return this._own.classChild;
+  }
+
   // The network of the generative estimates in a log pool, or null.
   get generative() {
     return this._generative;
@@ -550,49 +705,68 @@ class Model {
 
   // P(class): also the posterior of a row that is impossible in every class.
   prior() {
-    return normalizedLogs(this.logPrior).map(Math.exp);
+    return normalizedLogs(this._logPriorOfClasses()).map(Math.exp);
+  }
+
+  _logPriorOfClasses() {
+    if (this.classParents.length === 0) return this.logPrior;
+    const scores = this._logJoint(new Int32Array(this.nFeatures).fill(UNKNOWN));
+    return isPossible(scores) ? scores : new Float64Array(this.nClasses);
   }
 
   // The table of a feature by value, or by state: at(states of its parents, its own code or state, class) is a
   // probability.
   table(i, byState = false) {
-    const { logTheta, offsets, strides } = this._tables;
-    const t = byState && this.states[i] !== null ? this.nFeatures + i : i;
-    const own = strides[t];
+    const { logTheta, strides } = this._own.tableOf(i, byState && this.states[i] !== null);
+    const parents = this.ownParents[i];
     const at = (parentStates, value, c) => {
-      let cell = offsets[t] + value * own[own.length - 1] + c;
-      this.parents[i].forEach((parent, k) => { cell += parentStates[k] * own[k]; });
+      let cell = value * strides[strides.length - 1] + c;
+      parents.forEach((_, k) => { cell += parentStates[k] * strides[k]; });
       return Math.exp(logTheta[cell]);
     };
     const labels = byState ? this.stateLabels[i] : this.labels[i];
     const shape = { card: labels.length, nClasses: this.nClasses, byClass: this.classChild[i] };
-    return { parents: this.parents[i], labels, ...shape, at };
+    return { parents, labels, ...shape, at };
+  }
+
+  // The table of the class given its parents: at(states of the parents, class) is a probability.
+  classTable() {
+    const parents = this.classParents;
+    const cards = parents.map((i) => this.nStates[i]);
+    const at = (states, c) => Math.exp(this._own.ofClass[states.reduce((row, state, k) => row * cards[k] + state, 0) * this.nClasses + c]);
+    return { parents, labels: this.classes, at };
   }
 
   // The state of a feature that has a code; unknown where the code is.
   stateOf(i, code) {
-    return code === UNKNOWN ? UNKNOWN : this._tables.stateOf(i, code);
+    return code < 0 ? UNKNOWN : this._tables.stateOf(i, code);
   }
 
-  // P(class | known values), as predict_proba gives it.
-  posterior(codes) {
-    return this._logPosterior(this._checked(codes)).map(Math.exp);
+  // P(class | known values), as predict_proba gives it. Here as below, evidence that is not one value is a map of
+  // features to likelihoods, numbers by value.
+  posterior(codes, evidence = null) {
+    return this.logPosterior(codes, evidence).map(Math.exp);
+  }
+
+  logPosterior(codes, evidence = null) {
+    return this._logPosterior(this._checked(codes, evidence));
   }
 
   // The contribution of each known value to the log odds of each class against the rest, when features become known
   // one after the other, parents first. base and all contributions add up to log_odds. Values that are impossible in
   // every class contribute nothing; odds that are infinite stay so, whatever becomes known afterwards. The weights of a
   // pool are those of the whole row at each step.
-  contributions(codes) {
-    const known = this._checked(codes);
+  contributions(codes, evidence = null) {
+    const known = this._checked(codes, evidence);
     const weights = this._weights(known);
     const impossible = !isPossible(this._scores(known, weights));
     const soFar = new Int32Array(known.length).fill(UNKNOWN);
     const base = logOdds(this._logPosterior(soFar, weights));
     const items = [];
     let before = base;
-    for (const feature of this.order) {
-      if (known[feature] === UNKNOWN) continue;
+    // what is not one value comes last, by position
+    const soft = [...known.keys()].filter((i) => known[i] < UNKNOWN);
+    for (const feature of [...this.order.filter((i) => known[i] >= 0), ...soft]) {
       soFar[feature] = known[feature];
       const after = impossible ? base : logOdds(this._logPosterior(soFar, weights));
       const values = after.map((odds, c) => (odds === before[c] ? 0 : odds - before[c]));
@@ -604,8 +778,8 @@ class Model {
 
   // The value of information: by how many nats each unknown feature reduces the expected entropy of the class; zero
   // where the known values are impossible in every class.
-  information(codes) {
-    const known = this._checked(codes);
+  information(codes, evidence = null) {
+    const known = this._checked(codes, evidence);
     const weights = this._weights(known);
     const posterior = this._logPosterior(known, weights).map(Math.exp);
     const scores = this._scores(known, weights);
@@ -623,6 +797,7 @@ class Model {
   // give it together, with their weights.
   _missingPosteriors(known, weights, scores) {
     const plans = this._groups(known, this._everything()).map((group) => this._plan(group, known));
+    this._limit(plans.flat());
     const found = plans.flatMap((plan) => this._marginals(plan, known));
     if (this._pool === null) return found;
     const other = new Map(this._observed._missingPosteriors(this._hidden(known)));
@@ -631,16 +806,54 @@ class Model {
 
   // ---- from codes to a log posterior
 
-  _checked(codes) {
+  // Codes of a row, in which evidence that is not one value has a code of its own.
+  _checked(codes, evidence) {
     if (codes.length !== this.nFeatures) {
       throw new RangeError(`${codes.length} codes were given for ${this.nFeatures} features`);
     }
-    return Int32Array.from(codes, (code, i) => {
+    const checked = Int32Array.from(codes, (code, i) => {
       if (!Number.isInteger(code) || code < UNKNOWN || code >= this.labels[i].length) {
         throw new RangeError(`feature ${i} has the codes 0 to ${this.labels[i].length - 1}, and not ${code}`);
       }
       return code;
     });
+    if (evidence === null || evidence.size === 0) return checked;
+    this._forgetEvidence(evidence.size);
+    for (const [i, likelihood] of evidence) {
+      const numbers = Array.from(likelihood);
+      if (numbers.length !== this.labels[i].length || !numbers.every((x) => x >= 0 && x < Infinity) || !numbers.some((x) => x > 0)) {
+        throw new RangeError(`a likelihood of feature ${i} has ${this.labels[i].length} numbers of at least 0, some of them above 0`);
+      }
+      checked[i] = this._codeOf(i, numbers);
+    }
+    return checked;
+  }
+
+  // Make room for so many more likelihoods.
+  _forgetEvidence(count) {
+    if (this.likelihoods.length + count <= MAX_LIKELIHOODS) return;
+    this.likelihoods.length = 0;
+    this._codes.clear();
+    for (const network of new Set([this, this._generative, this._observed])) {
+      if (network === null) continue;
+      network._tables.forgetEvidence();
+      network._cache.clear();
+    }
+  }
+
+  // The code of a likelihood of a feature; one that leaves a single value possible is that value.
+  _codeOf(i, likelihood) {
+    const largest = Math.max(...likelihood);
+    const only = likelihood.indexOf(largest);
+    if (largest === 1 && likelihood.every((x, value) => x === 0 || value === only)) return only;
+    const key = `${i}:${likelihood}`;
+    let code = this._codes.get(key);
+    if (code === undefined) {
+      this.likelihoods.push(likelihood.map((x) => Math.log(x / largest)));
+      code = UNKNOWN - this.likelihoods.length;
+      this._codes.set(key, code);
+    }
+    return code;
   }
 
   // The weights of both networks of a pool in a row; null without a pool.
@@ -659,7 +872,7 @@ class Model {
 
   // The number of unknown features, among those of several values.
   _nUnknown(codes) {
-    return codes.filter((code, i) => code === UNKNOWN && this.labels[i].length > 1).length;
+    return codes.filter((code, i) => code < 0 && this.labels[i].length > 1).length;
   }
 
   // Codes as the generative estimates of a pool read them: values "missing" are unknown where they may be unusual.
@@ -669,7 +882,7 @@ class Model {
 
   _logPosterior(codes, weights = this._weights(codes)) {
     const scores = this._scores(codes, weights);
-    return this._calibration(isPossible(scores) ? scores : normalizedLogs(this.logPrior));
+    return this._calibration(isPossible(scores) ? scores : normalizedLogs(this._logPriorOfClasses()));
   }
 
   // The log-joint behind the posterior: a pool is one of two networks, with their weights.
@@ -708,7 +921,7 @@ class Model {
   }
 
   _isKnown(i, codes) {
-    return codes[i] !== UNKNOWN && this.parents[i].every((parent) => codes[parent] !== UNKNOWN);
+    return codes[i] >= 0 && this._linked[i].every((parent) => codes[parent] >= 0);
   }
 
   // ---- groups of unknown features
@@ -718,48 +931,26 @@ class Model {
     const seen = new Uint8Array(codes.length);
     const groups = [];
     for (let i = 0; i < codes.length; i++) {
-      if (needed[i] && codes[i] === UNKNOWN && !seen[i]) groups.push(this._connected([i], codes, needed, seen));
+      if (needed[i] && codes[i] < 0 && !seen[i]) {
+        groups.push(connected([i], codes, needed, seen, this._linked, this._linkedChildren));
+      }
     }
     return groups;
-  }
-
-  // All unknown features that are connected to some of them through families, and these families.
-  _connected(start, codes, needed, seen) {
-    const features = [];
-    const families = new Set();
-    const waiting = start.slice();
-    for (const i of start) seen[i] = 1;
-    const visit = (i) => {
-      if (codes[i] === UNKNOWN && !seen[i]) {
-        seen[i] = 1;
-        waiting.push(i);
-      }
-    };
-    const open = (family) => {
-      if (!needed[family] || families.has(family)) return;
-      families.add(family);
-      visit(family);
-      this.parents[family].forEach(visit);
-    };
-    while (waiting.length) {
-      const feature = waiting.pop();
-      features.push(feature);
-      open(feature);
-      this._children[feature].forEach(open);
-    }
-    return { features, families: [...families] };
   }
 
   // The known features, earlier in the order, that a feature depends on once the class is known.
   _given(feature, codes) {
     const families = [feature];
     const needed = this._needed(codes);
-    if (!this.normalized) families.push(...this._children[feature]);
-    const start = families.flatMap((i) => [i, ...this.parents[i]]).filter((i) => codes[i] === UNKNOWN);
+    if (!this.normalized && codes[feature] >= 0) families.push(...this._children[feature]);
+    const start = families.flatMap((i) => [i, ...this.parents[i]]).filter((i) => codes[i] < 0);
     const seen = new Uint8Array(codes.length);
-    if (start.length) families.push(...this._connected([...new Set(start)], codes, needed, seen).families);
+    if (start.length) {
+      families.push(...connected([...new Set(start)], codes, needed, seen, this.parents, this._children).families);
+    }
     const given = new Set(families.flatMap((i) => [i, ...this.parents[i]]));
-    return this.order.filter((i) => i !== feature && given.has(i) && codes[i] !== UNKNOWN);
+    const soft = [...codes.keys()].filter((i) => codes[i] < UNKNOWN);
+    return [...this.order.filter((i) => codes[i] >= 0), ...soft].filter((i) => i !== feature && given.has(i));
   }
 
   // ---- eliminating a group
@@ -770,46 +961,53 @@ class Model {
     let key = "";
     for (const family of group.families) {
       key += `${family}:${codes[family]}`;
-      for (const parent of this.parents[family]) key += `,${codes[parent]}`;
+      for (const parent of this._linked[family]) key += `,${codes[parent]}`;
       key += ";";
     }
     let found = this._cache.get(key);
     if (found === undefined) {
-      found = this._eliminated(this._plan(group, codes), codes).scores;
+      const buckets = this._plan(group, codes);
+      this._limit(buckets);
+      found = this._sum(buckets, codes) || this._collect(buckets, codes, logScale).scores;
       if (this._cache.size >= MAX_CACHED_GROUPS) this._cache.clear();
       this._cache.set(key, found);
     }
     return found;
   }
 
-  // The buckets of a group in elimination order; an error where one has too many cells.
+  // The buckets of a group in elimination order.
   _plan(group, codes) {
-    let buckets = this._buckets(group, codes, this._rank);
-    if (largestBucket(buckets).size > this.limit) {
-      // an order for these unknown features alone may have smaller buckets than that for all features
-      const families = group.families.map((i) => [...this.parents[i], i].filter((j) => codes[j] === UNKNOWN));
-      buckets = this._buckets(group, codes, ranks(eliminationOrder(families)));
-    }
-    const { size, features } = largestBucket(buckets);
-    if (size > this.limit) {
-      const listed = features.slice(0, 12).map((i) => this.names[i]).join(", ") + (features.length > 12 ? ", …" : "");
-      throw new Error(
-        `Marginalizing the unknown features needs ${size.toPrecision(3)} cells over ${features.length} features ` +
-        `(${listed}), and this report has a limit of ${this.limit}. Set some of these features.`
-      );
-    }
-    return buckets;
+    if (group.features.length === 1) return this._buckets(group, group.features, codes);
+    // an order for these unknown features alone has smaller buckets than one for all features
+    const families = group.families.map((i) => [...this._linked[i], i].filter((j) => codes[j] < 0));
+    return this._buckets(group, eliminationOrder(families), codes);
   }
 
-  _buckets(group, codes, rank) {
-    const unknown = group.features.slice().sort((a, b) => rank.get(a) - rank.get(b));
+  // Refuse buckets of too many cells, one alone or all together.
+  _limit(buckets) {
+    if (buckets.length === 0) return;
+    const worst = largestBucket(buckets);
+    const total = buckets.reduce((cells, bucket) => cells + bucket.size, 0);
+    const isWide = worst.size > this.limit;
+    if (!isWide && total <= MAX_ROW_CELLS) return;
+    const features = isWide ? worst.features : buckets.map((bucket) => bucket.feature);
+    const listed = features.slice(0, 12).map((i) => this.names[i]).join(", ") + (features.length > 12 ? ", …" : "");
+    throw new RangeError(
+      `Marginalizing the unknown features needs ${(isWide ? worst.size : total).toPrecision(3)} cells over ` +
+      `${features.length} features (${listed}), and there is a limit of ${isWide ? this.limit : MAX_ROW_CELLS}. ` +
+      "Set some of these features."
+    );
+  }
+
+  _buckets(group, unknown, codes) {
     const place = new Map(unknown.map((feature, k) => [feature, k]));
     const buckets = unknown.map((feature) => ({ feature, rest: [], tables: [], messages: [], parent: -1, size: 0 }));
     const join = (bucket, members) => {
+      if (bucket.rest.length > MAX_NEIGHBORS) return; // far beyond the limit
       for (const k of members) if (unknown[k] !== bucket.feature && !bucket.rest.includes(k)) bucket.rest.push(k);
     };
     for (const family of group.families) {
-      const members = [...this.parents[family], family].filter((i) => codes[i] === UNKNOWN).map((i) => place.get(i));
+      const members = [...this._linked[family], family].filter((i) => codes[i] < 0).map((i) => place.get(i));
       const bucket = buckets[Math.min(...members)];
       bucket.tables.push(family);
       join(bucket, members);
@@ -828,8 +1026,34 @@ class Model {
     return buckets;
   }
 
+  // The sum over the group on the linear scale, without what a second pass needs; null where a product could underflow.
+  _sum(buckets, codes) {
+    const n = this.nClasses;
+    const scores = new Float64Array(n);
+    const messages = [];
+    for (const bucket of buckets) {
+      const factors = [];
+      let smallest = 1;
+      for (const family of bucket.tables) {
+        const { table, start, strides } = this._tables.view(family, bucket.scope, codes);
+        factors.push({ cells: table.theta, strides, start });
+        smallest *= table.smallest;
+        if (table.shift !== 0) for (let c = 0; c < n; c++) scores[c] += table.shift;
+      }
+      for (const k of bucket.messages) {
+        const strides = stridesWithin(buckets[k].rest, bucket, buckets[k].cards, n);
+        factors.push({ cells: messages[k].cells, strides, start: 0 });
+        smallest *= messages[k].smallest;
+      }
+      if (smallest < MIN_PRODUCT) return null;
+      const message = productSum(factors, bucket.cards, n);
+      messages.push({ cells: message, smallest: linearScale.rescale(message, n, scores) });
+    }
+    return scores;
+  }
+
   _eliminated(buckets, codes) {
-    return this._collect(buckets, codes, linearScale(this._tables)) || this._collect(buckets, codes, logScale(this._tables));
+    return this._collect(buckets, codes, linearScale) || this._collect(buckets, codes, logScale);
   }
 
   // The first pass: the sum over the group, and the buckets as conditional probabilities; null where a product could
@@ -843,7 +1067,7 @@ class Model {
       let smallest = 1;
       for (const family of bucket.tables) {
         const { table, start, strides } = this._tables.view(family, bucket.scope, codes);
-        arithmetic.multiply(cells, arithmetic.source, lines(bucket.cards, strides, start), this.nClasses);
+        arithmetic.multiply(cells, arithmetic.cells(table), lines(bucket.cards, strides, start), this.nClasses);
         smallest *= arithmetic.smallest(table);
         for (let c = 0; c < scores.length; c++) scores[c] += arithmetic.shift(table);
       }
@@ -885,7 +1109,7 @@ class Model {
       }
       // a value within its state depends on the parents, which are in the bucket with the table
       for (const family of buckets[k].tables) {
-        if (this.states[family] === null || codes[family] !== UNKNOWN) continue;
+        if (this.states[family] === null || codes[family] >= 0) continue;
         found.push([family, this._valueMarginal(family, buckets[k], cells, codes)]);
       }
     }
@@ -895,12 +1119,14 @@ class Model {
   // P(feature = value | known values, class) of a feature with fewer states than values, from the probabilities of all
   // combinations of states in the bucket that has its table.
   _valueMarginal(feature, { scope, cards }, cells, codes) {
-    const { logTheta } = this._tables;
     const n = this.nClasses;
     const states = this.states[feature];
     const marginal = new Float64Array(states.length * n);
     const coarse = this._tables.view(feature, scope, codes);
     const fine = this._tables.viewByValue(feature, scope, codes);
+    const { logTheta, strides } = this._tables.byValue[feature];
+    const step = strides[strides.length - 1];
+    const likelihood = codes[feature] === UNKNOWN ? null : this.likelihoods[UNKNOWN - 1 - codes[feature]];
     const coarseStarts = lines(cards, coarse.strides, coarse.start);
     const fineStarts = lines(cards, fine.strides, fine.start);
     const own = lines(cards, scope.map((i) => (i === feature ? 1 : 0)), 0); // the state in each line
@@ -910,26 +1136,61 @@ class Model {
         for (let c = 0; c < n; c++) {
           const share = cells[line * n + c];
           if (share === 0) continue;
-          const within = logTheta[fineStarts[line] + value * n + c] - logTheta[coarseStarts[line] + c];
+          const weight = likelihood === null ? 0 : likelihood[value];
+          const within = logTheta[fineStarts[line] + value * step + c] + weight - coarse.table.logTheta[coarseStarts[line] + c];
           marginal[value * n + c] += share * Math.exp(within);
         }
       }
     }
     return marginal;
   }
-
-  _width() {
-    const nothing = new Int32Array(this.nFeatures).fill(UNKNOWN);
-    let worst = { size: 0, features: [] };
-    for (const group of this._groups(nothing, this._everything())) {
-      const own = largestBucket(this._buckets(group, nothing, this._rank));
-      if (own.size > worst.size) worst = own;
-    }
-    return worst.size > this.limit ? { ...worst, limit: this.limit } : null;
-  }
 }
 
-return { Model };
+// All unknown features that are connected to some of them through families, and these families.
+function connected(start, codes, needed, seen, parents, children) {
+  const features = [];
+  const families = new Set();
+  const waiting = start.slice();
+  for (const i of start) seen[i] = 1;
+  const visit = (i) => {
+    if (codes[i] < 0 && !seen[i]) {
+      seen[i] = 1;
+      waiting.push(i);
+    }
+  };
+  const open = (family) => {
+    if (!needed[family] || families.has(family)) return;
+    families.add(family);
+    visit(family);
+    parents[family].forEach(visit);
+  };
+  while (waiting.length) {
+    const feature = waiting.pop();
+    features.push(feature);
+    open(feature);
+    children[feature].forEach(open);
+  }
+  return { features, families: [...families] };
+}
+
+// The tables of the network as it was given. Where the class has parents, its table is absorbed for inference in that
+// of one of them, the host.
+function ownTables(payload, tables) {
+  const tableOf = (i, byState) => (byState ? tables.byState : tables.byValue)[i];
+  const { own } = payload;
+  if (own === undefined) {
+    return { classParents: [], parents: payload.parents, classChild: payload.class_children, tableOf };
+  }
+  const { host, parents, class_children: classChild, class_parents: classParents } = own;
+  const byValue = tables.made(host, parents[host], own.table, classChild[host]);
+  const ofHost = [byValue, tables.summed(host, parents[host], byValue)];
+  return {
+    classParents, parents, classChild, ofClass: decoded(own.class_table),
+    tableOf: (i, byState) => (i === host ? ofHost[Number(byState)] : tableOf(i, byState)),
+  };
+}
+
+return { Network };
 })();
 
 if (typeof module !== "undefined") module.exports = DiscBayes;

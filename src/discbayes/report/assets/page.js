@@ -677,8 +677,8 @@ function startAskView(model) {
   }
 }
 
-const { Model } = DiscBayes;
+const { Network } = DiscBayes;
 // The entry of the script in a report.
 
-startAskView(new Model(JSON.parse(document.getElementById("model").textContent)));
+startAskView(new Network(JSON.parse(document.getElementById("model").textContent)));
 })();

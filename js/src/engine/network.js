@@ -17,14 +17,16 @@
 
 import { decoded } from "./arrays.js";
 import { CPTs, UNKNOWN } from "./cpts.js";
-import { addLines, childrenOf, eliminationOrder, largestBucket, lines, linearScale, logScale, ranks, stridesWithin, weigh } from "./elimination.js";
+import { MAX_NEIGHBORS, addLines, childrenOf, eliminationOrder, largestBucket, lines, linearScale, logScale, productSum, stridesWithin, weigh } from "./elimination.js";
 import { LogPool, calibrationOf, entropyOf, gainOf, isPossible, logOdds, normalizedLogs } from "./probabilities.js";
 
 const MIN_PRODUCT = 1e-200; // of positive factors: far from the subnormal doubles, which have fewer digits
 const MAX_CACHED_GROUPS = 4096;
+const MAX_LIKELIHOODS = 256; // of evidence that tables are kept for
+const MAX_ROW_CELLS = 1e8; // of all steps of one elimination
 const GAIN_PRECISION = 1e12; // gains that agree in twelve decimals are ties, broken by position
 
-export class Model {
+export class Network {
   constructor(payload) {
     this.names = payload.names;
     this.labels = payload.labels;
@@ -32,14 +34,15 @@ export class Model {
     this.cuts = payload.cuts;
     this.target = payload.target;
     this.classes = payload.classes;
-    this.parents = payload.parents;
-    this.classChild = payload.class_children;
+    this.parents = payload.parents; // those of inference: a class with parents is absorbed in one of their tables
+    this.inferenceChild = payload.class_children;
     this.order = payload.order;
     this.normalized = payload.normalized;
     this.limit = payload.max_factor_size;
     this.states = payload.states || this.labels.map(() => null); // of each value, as children see it; null: all differ
     this.stateLabels = this.labels.map((list, i) => (this.states[i] === null ? list : payload.state_labels[i]));
     this.nStates = this.stateLabels.map((list) => list.length);
+    this.likelihoods = payload.likelihoods || []; // logarithms, by value: evidence that is not one value
     this.logPrior = decoded(payload.log_prior);
     this._calibration = calibrationOf(payload.calibration);
     this._pool = null;
@@ -48,17 +51,21 @@ export class Model {
     this.hidesMissing = payload.hides_missing || this.labels.map(() => false);
     if (payload.calibration !== null && payload.calibration.kind === "pool") {
       this._pool = new LogPool(payload.calibration);
-      const generative = { ...payload, ...payload.calibration.generative, calibration: null };
+      const { likelihoods } = this;
+      const generative = { ...payload, ...payload.calibration.generative, calibration: null, likelihoods };
       this._readsMissing = payload.calibration.reads_missing;
-      this._generative = new Model(generative);
+      this._generative = new Network(generative);
       this._observed = this._generative;
-      if (this._readsMissing.some(Boolean)) this._observed = new Model({ ...generative, hides_missing: this._readsMissing });
+      if (this._readsMissing.some(Boolean)) this._observed = new Network({ ...generative, hides_missing: this._readsMissing });
     }
-    this._children = childrenOf(this.parents);
     this._tables = new CPTs(this, payload.tables);
-    this._rank = ranks(eliminationOrder(this.parents.map((group, i) => [...group, i])));
+    this._own = ownTables(payload, this._tables);
+    this._children = childrenOf(this.parents);
+    // parents of one state tie nothing together
+    this._linked = this.parents.map((group) => group.filter((parent) => this.nStates[parent] > 1));
+    this._linkedChildren = childrenOf(this._linked);
     this._cache = new Map();
-    this.tooWide = this._width();
+    this._codes = new Map(); // of likelihoods
   }
 
   get nFeatures() {
@@ -69,6 +76,20 @@ export class Model {
     return this.classes.length;
   }
 
+  // The parents of the class, which has none in most networks.
+  get classParents() {
+    return this._own.classParents;
+  }
+
+  // The parents of each feature, and whether the class is one of them, in the network as it was given.
+  get ownParents() {
+    return this._own.parents;
+  }
+
+  get classChild() {
+    return this._own.classChild;
+  }
+
   // The network of the generative estimates in a log pool, or null.
   get generative() {
     return this._generative;
@@ -76,49 +97,68 @@ export class Model {
 
   // P(class): also the posterior of a row that is impossible in every class.
   prior() {
-    return normalizedLogs(this.logPrior).map(Math.exp);
+    return normalizedLogs(this._logPriorOfClasses()).map(Math.exp);
+  }
+
+  _logPriorOfClasses() {
+    if (this.classParents.length === 0) return this.logPrior;
+    const scores = this._logJoint(new Int32Array(this.nFeatures).fill(UNKNOWN));
+    return isPossible(scores) ? scores : new Float64Array(this.nClasses);
   }
 
   // The table of a feature by value, or by state: at(states of its parents, its own code or state, class) is a
   // probability.
   table(i, byState = false) {
-    const { logTheta, offsets, strides } = this._tables;
-    const t = byState && this.states[i] !== null ? this.nFeatures + i : i;
-    const own = strides[t];
+    const { logTheta, strides } = this._own.tableOf(i, byState && this.states[i] !== null);
+    const parents = this.ownParents[i];
     const at = (parentStates, value, c) => {
-      let cell = offsets[t] + value * own[own.length - 1] + c;
-      this.parents[i].forEach((parent, k) => { cell += parentStates[k] * own[k]; });
+      let cell = value * strides[strides.length - 1] + c;
+      parents.forEach((_, k) => { cell += parentStates[k] * strides[k]; });
       return Math.exp(logTheta[cell]);
     };
     const labels = byState ? this.stateLabels[i] : this.labels[i];
     const shape = { card: labels.length, nClasses: this.nClasses, byClass: this.classChild[i] };
-    return { parents: this.parents[i], labels, ...shape, at };
+    return { parents, labels, ...shape, at };
+  }
+
+  // The table of the class given its parents: at(states of the parents, class) is a probability.
+  classTable() {
+    const parents = this.classParents;
+    const cards = parents.map((i) => this.nStates[i]);
+    const at = (states, c) => Math.exp(this._own.ofClass[states.reduce((row, state, k) => row * cards[k] + state, 0) * this.nClasses + c]);
+    return { parents, labels: this.classes, at };
   }
 
   // The state of a feature that has a code; unknown where the code is.
   stateOf(i, code) {
-    return code === UNKNOWN ? UNKNOWN : this._tables.stateOf(i, code);
+    return code < 0 ? UNKNOWN : this._tables.stateOf(i, code);
   }
 
-  // P(class | known values), as predict_proba gives it.
-  posterior(codes) {
-    return this._logPosterior(this._checked(codes)).map(Math.exp);
+  // P(class | known values), as predict_proba gives it. Here as below, evidence that is not one value is a map of
+  // features to likelihoods, numbers by value.
+  posterior(codes, evidence = null) {
+    return this.logPosterior(codes, evidence).map(Math.exp);
+  }
+
+  logPosterior(codes, evidence = null) {
+    return this._logPosterior(this._checked(codes, evidence));
   }
 
   // The contribution of each known value to the log odds of each class against the rest, when features become known
   // one after the other, parents first. base and all contributions add up to log_odds. Values that are impossible in
   // every class contribute nothing; odds that are infinite stay so, whatever becomes known afterwards. The weights of a
   // pool are those of the whole row at each step.
-  contributions(codes) {
-    const known = this._checked(codes);
+  contributions(codes, evidence = null) {
+    const known = this._checked(codes, evidence);
     const weights = this._weights(known);
     const impossible = !isPossible(this._scores(known, weights));
     const soFar = new Int32Array(known.length).fill(UNKNOWN);
     const base = logOdds(this._logPosterior(soFar, weights));
     const items = [];
     let before = base;
-    for (const feature of this.order) {
-      if (known[feature] === UNKNOWN) continue;
+    // what is not one value comes last, by position
+    const soft = [...known.keys()].filter((i) => known[i] < UNKNOWN);
+    for (const feature of [...this.order.filter((i) => known[i] >= 0), ...soft]) {
       soFar[feature] = known[feature];
       const after = impossible ? base : logOdds(this._logPosterior(soFar, weights));
       const values = after.map((odds, c) => (odds === before[c] ? 0 : odds - before[c]));
@@ -130,8 +170,8 @@ export class Model {
 
   // The value of information: by how many nats each unknown feature reduces the expected entropy of the class; zero
   // where the known values are impossible in every class.
-  information(codes) {
-    const known = this._checked(codes);
+  information(codes, evidence = null) {
+    const known = this._checked(codes, evidence);
     const weights = this._weights(known);
     const posterior = this._logPosterior(known, weights).map(Math.exp);
     const scores = this._scores(known, weights);
@@ -149,6 +189,7 @@ export class Model {
   // give it together, with their weights.
   _missingPosteriors(known, weights, scores) {
     const plans = this._groups(known, this._everything()).map((group) => this._plan(group, known));
+    this._limit(plans.flat());
     const found = plans.flatMap((plan) => this._marginals(plan, known));
     if (this._pool === null) return found;
     const other = new Map(this._observed._missingPosteriors(this._hidden(known)));
@@ -157,16 +198,54 @@ export class Model {
 
   // ---- from codes to a log posterior
 
-  _checked(codes) {
+  // Codes of a row, in which evidence that is not one value has a code of its own.
+  _checked(codes, evidence) {
     if (codes.length !== this.nFeatures) {
       throw new RangeError(`${codes.length} codes were given for ${this.nFeatures} features`);
     }
-    return Int32Array.from(codes, (code, i) => {
+    const checked = Int32Array.from(codes, (code, i) => {
       if (!Number.isInteger(code) || code < UNKNOWN || code >= this.labels[i].length) {
         throw new RangeError(`feature ${i} has the codes 0 to ${this.labels[i].length - 1}, and not ${code}`);
       }
       return code;
     });
+    if (evidence === null || evidence.size === 0) return checked;
+    this._forgetEvidence(evidence.size);
+    for (const [i, likelihood] of evidence) {
+      const numbers = Array.from(likelihood);
+      if (numbers.length !== this.labels[i].length || !numbers.every((x) => x >= 0 && x < Infinity) || !numbers.some((x) => x > 0)) {
+        throw new RangeError(`a likelihood of feature ${i} has ${this.labels[i].length} numbers of at least 0, some of them above 0`);
+      }
+      checked[i] = this._codeOf(i, numbers);
+    }
+    return checked;
+  }
+
+  // Make room for so many more likelihoods.
+  _forgetEvidence(count) {
+    if (this.likelihoods.length + count <= MAX_LIKELIHOODS) return;
+    this.likelihoods.length = 0;
+    this._codes.clear();
+    for (const network of new Set([this, this._generative, this._observed])) {
+      if (network === null) continue;
+      network._tables.forgetEvidence();
+      network._cache.clear();
+    }
+  }
+
+  // The code of a likelihood of a feature; one that leaves a single value possible is that value.
+  _codeOf(i, likelihood) {
+    const largest = Math.max(...likelihood);
+    const only = likelihood.indexOf(largest);
+    if (largest === 1 && likelihood.every((x, value) => x === 0 || value === only)) return only;
+    const key = `${i}:${likelihood}`;
+    let code = this._codes.get(key);
+    if (code === undefined) {
+      this.likelihoods.push(likelihood.map((x) => Math.log(x / largest)));
+      code = UNKNOWN - this.likelihoods.length;
+      this._codes.set(key, code);
+    }
+    return code;
   }
 
   // The weights of both networks of a pool in a row; null without a pool.
@@ -185,7 +264,7 @@ export class Model {
 
   // The number of unknown features, among those of several values.
   _nUnknown(codes) {
-    return codes.filter((code, i) => code === UNKNOWN && this.labels[i].length > 1).length;
+    return codes.filter((code, i) => code < 0 && this.labels[i].length > 1).length;
   }
 
   // Codes as the generative estimates of a pool read them: values "missing" are unknown where they may be unusual.
@@ -195,7 +274,7 @@ export class Model {
 
   _logPosterior(codes, weights = this._weights(codes)) {
     const scores = this._scores(codes, weights);
-    return this._calibration(isPossible(scores) ? scores : normalizedLogs(this.logPrior));
+    return this._calibration(isPossible(scores) ? scores : normalizedLogs(this._logPriorOfClasses()));
   }
 
   // The log-joint behind the posterior: a pool is one of two networks, with their weights.
@@ -234,7 +313,7 @@ export class Model {
   }
 
   _isKnown(i, codes) {
-    return codes[i] !== UNKNOWN && this.parents[i].every((parent) => codes[parent] !== UNKNOWN);
+    return codes[i] >= 0 && this._linked[i].every((parent) => codes[parent] >= 0);
   }
 
   // ---- groups of unknown features
@@ -244,48 +323,26 @@ export class Model {
     const seen = new Uint8Array(codes.length);
     const groups = [];
     for (let i = 0; i < codes.length; i++) {
-      if (needed[i] && codes[i] === UNKNOWN && !seen[i]) groups.push(this._connected([i], codes, needed, seen));
+      if (needed[i] && codes[i] < 0 && !seen[i]) {
+        groups.push(connected([i], codes, needed, seen, this._linked, this._linkedChildren));
+      }
     }
     return groups;
-  }
-
-  // All unknown features that are connected to some of them through families, and these families.
-  _connected(start, codes, needed, seen) {
-    const features = [];
-    const families = new Set();
-    const waiting = start.slice();
-    for (const i of start) seen[i] = 1;
-    const visit = (i) => {
-      if (codes[i] === UNKNOWN && !seen[i]) {
-        seen[i] = 1;
-        waiting.push(i);
-      }
-    };
-    const open = (family) => {
-      if (!needed[family] || families.has(family)) return;
-      families.add(family);
-      visit(family);
-      this.parents[family].forEach(visit);
-    };
-    while (waiting.length) {
-      const feature = waiting.pop();
-      features.push(feature);
-      open(feature);
-      this._children[feature].forEach(open);
-    }
-    return { features, families: [...families] };
   }
 
   // The known features, earlier in the order, that a feature depends on once the class is known.
   _given(feature, codes) {
     const families = [feature];
     const needed = this._needed(codes);
-    if (!this.normalized) families.push(...this._children[feature]);
-    const start = families.flatMap((i) => [i, ...this.parents[i]]).filter((i) => codes[i] === UNKNOWN);
+    if (!this.normalized && codes[feature] >= 0) families.push(...this._children[feature]);
+    const start = families.flatMap((i) => [i, ...this.parents[i]]).filter((i) => codes[i] < 0);
     const seen = new Uint8Array(codes.length);
-    if (start.length) families.push(...this._connected([...new Set(start)], codes, needed, seen).families);
+    if (start.length) {
+      families.push(...connected([...new Set(start)], codes, needed, seen, this.parents, this._children).families);
+    }
     const given = new Set(families.flatMap((i) => [i, ...this.parents[i]]));
-    return this.order.filter((i) => i !== feature && given.has(i) && codes[i] !== UNKNOWN);
+    const soft = [...codes.keys()].filter((i) => codes[i] < UNKNOWN);
+    return [...this.order.filter((i) => codes[i] >= 0), ...soft].filter((i) => i !== feature && given.has(i));
   }
 
   // ---- eliminating a group
@@ -296,46 +353,53 @@ export class Model {
     let key = "";
     for (const family of group.families) {
       key += `${family}:${codes[family]}`;
-      for (const parent of this.parents[family]) key += `,${codes[parent]}`;
+      for (const parent of this._linked[family]) key += `,${codes[parent]}`;
       key += ";";
     }
     let found = this._cache.get(key);
     if (found === undefined) {
-      found = this._eliminated(this._plan(group, codes), codes).scores;
+      const buckets = this._plan(group, codes);
+      this._limit(buckets);
+      found = this._sum(buckets, codes) || this._collect(buckets, codes, logScale).scores;
       if (this._cache.size >= MAX_CACHED_GROUPS) this._cache.clear();
       this._cache.set(key, found);
     }
     return found;
   }
 
-  // The buckets of a group in elimination order; an error where one has too many cells.
+  // The buckets of a group in elimination order.
   _plan(group, codes) {
-    let buckets = this._buckets(group, codes, this._rank);
-    if (largestBucket(buckets).size > this.limit) {
-      // an order for these unknown features alone may have smaller buckets than that for all features
-      const families = group.families.map((i) => [...this.parents[i], i].filter((j) => codes[j] === UNKNOWN));
-      buckets = this._buckets(group, codes, ranks(eliminationOrder(families)));
-    }
-    const { size, features } = largestBucket(buckets);
-    if (size > this.limit) {
-      const listed = features.slice(0, 12).map((i) => this.names[i]).join(", ") + (features.length > 12 ? ", …" : "");
-      throw new Error(
-        `Marginalizing the unknown features needs ${size.toPrecision(3)} cells over ${features.length} features ` +
-        `(${listed}), and this report has a limit of ${this.limit}. Set some of these features.`
-      );
-    }
-    return buckets;
+    if (group.features.length === 1) return this._buckets(group, group.features, codes);
+    // an order for these unknown features alone has smaller buckets than one for all features
+    const families = group.families.map((i) => [...this._linked[i], i].filter((j) => codes[j] < 0));
+    return this._buckets(group, eliminationOrder(families), codes);
   }
 
-  _buckets(group, codes, rank) {
-    const unknown = group.features.slice().sort((a, b) => rank.get(a) - rank.get(b));
+  // Refuse buckets of too many cells, one alone or all together.
+  _limit(buckets) {
+    if (buckets.length === 0) return;
+    const worst = largestBucket(buckets);
+    const total = buckets.reduce((cells, bucket) => cells + bucket.size, 0);
+    const isWide = worst.size > this.limit;
+    if (!isWide && total <= MAX_ROW_CELLS) return;
+    const features = isWide ? worst.features : buckets.map((bucket) => bucket.feature);
+    const listed = features.slice(0, 12).map((i) => this.names[i]).join(", ") + (features.length > 12 ? ", …" : "");
+    throw new RangeError(
+      `Marginalizing the unknown features needs ${(isWide ? worst.size : total).toPrecision(3)} cells over ` +
+      `${features.length} features (${listed}), and there is a limit of ${isWide ? this.limit : MAX_ROW_CELLS}. ` +
+      "Set some of these features."
+    );
+  }
+
+  _buckets(group, unknown, codes) {
     const place = new Map(unknown.map((feature, k) => [feature, k]));
     const buckets = unknown.map((feature) => ({ feature, rest: [], tables: [], messages: [], parent: -1, size: 0 }));
     const join = (bucket, members) => {
+      if (bucket.rest.length > MAX_NEIGHBORS) return; // far beyond the limit
       for (const k of members) if (unknown[k] !== bucket.feature && !bucket.rest.includes(k)) bucket.rest.push(k);
     };
     for (const family of group.families) {
-      const members = [...this.parents[family], family].filter((i) => codes[i] === UNKNOWN).map((i) => place.get(i));
+      const members = [...this._linked[family], family].filter((i) => codes[i] < 0).map((i) => place.get(i));
       const bucket = buckets[Math.min(...members)];
       bucket.tables.push(family);
       join(bucket, members);
@@ -354,8 +418,34 @@ export class Model {
     return buckets;
   }
 
+  // The sum over the group on the linear scale, without what a second pass needs; null where a product could underflow.
+  _sum(buckets, codes) {
+    const n = this.nClasses;
+    const scores = new Float64Array(n);
+    const messages = [];
+    for (const bucket of buckets) {
+      const factors = [];
+      let smallest = 1;
+      for (const family of bucket.tables) {
+        const { table, start, strides } = this._tables.view(family, bucket.scope, codes);
+        factors.push({ cells: table.theta, strides, start });
+        smallest *= table.smallest;
+        if (table.shift !== 0) for (let c = 0; c < n; c++) scores[c] += table.shift;
+      }
+      for (const k of bucket.messages) {
+        const strides = stridesWithin(buckets[k].rest, bucket, buckets[k].cards, n);
+        factors.push({ cells: messages[k].cells, strides, start: 0 });
+        smallest *= messages[k].smallest;
+      }
+      if (smallest < MIN_PRODUCT) return null;
+      const message = productSum(factors, bucket.cards, n);
+      messages.push({ cells: message, smallest: linearScale.rescale(message, n, scores) });
+    }
+    return scores;
+  }
+
   _eliminated(buckets, codes) {
-    return this._collect(buckets, codes, linearScale(this._tables)) || this._collect(buckets, codes, logScale(this._tables));
+    return this._collect(buckets, codes, linearScale) || this._collect(buckets, codes, logScale);
   }
 
   // The first pass: the sum over the group, and the buckets as conditional probabilities; null where a product could
@@ -369,7 +459,7 @@ export class Model {
       let smallest = 1;
       for (const family of bucket.tables) {
         const { table, start, strides } = this._tables.view(family, bucket.scope, codes);
-        arithmetic.multiply(cells, arithmetic.source, lines(bucket.cards, strides, start), this.nClasses);
+        arithmetic.multiply(cells, arithmetic.cells(table), lines(bucket.cards, strides, start), this.nClasses);
         smallest *= arithmetic.smallest(table);
         for (let c = 0; c < scores.length; c++) scores[c] += arithmetic.shift(table);
       }
@@ -411,7 +501,7 @@ export class Model {
       }
       // a value within its state depends on the parents, which are in the bucket with the table
       for (const family of buckets[k].tables) {
-        if (this.states[family] === null || codes[family] !== UNKNOWN) continue;
+        if (this.states[family] === null || codes[family] >= 0) continue;
         found.push([family, this._valueMarginal(family, buckets[k], cells, codes)]);
       }
     }
@@ -421,12 +511,14 @@ export class Model {
   // P(feature = value | known values, class) of a feature with fewer states than values, from the probabilities of all
   // combinations of states in the bucket that has its table.
   _valueMarginal(feature, { scope, cards }, cells, codes) {
-    const { logTheta } = this._tables;
     const n = this.nClasses;
     const states = this.states[feature];
     const marginal = new Float64Array(states.length * n);
     const coarse = this._tables.view(feature, scope, codes);
     const fine = this._tables.viewByValue(feature, scope, codes);
+    const { logTheta, strides } = this._tables.byValue[feature];
+    const step = strides[strides.length - 1];
+    const likelihood = codes[feature] === UNKNOWN ? null : this.likelihoods[UNKNOWN - 1 - codes[feature]];
     const coarseStarts = lines(cards, coarse.strides, coarse.start);
     const fineStarts = lines(cards, fine.strides, fine.start);
     const own = lines(cards, scope.map((i) => (i === feature ? 1 : 0)), 0); // the state in each line
@@ -436,21 +528,56 @@ export class Model {
         for (let c = 0; c < n; c++) {
           const share = cells[line * n + c];
           if (share === 0) continue;
-          const within = logTheta[fineStarts[line] + value * n + c] - logTheta[coarseStarts[line] + c];
+          const weight = likelihood === null ? 0 : likelihood[value];
+          const within = logTheta[fineStarts[line] + value * step + c] + weight - coarse.table.logTheta[coarseStarts[line] + c];
           marginal[value * n + c] += share * Math.exp(within);
         }
       }
     }
     return marginal;
   }
+}
 
-  _width() {
-    const nothing = new Int32Array(this.nFeatures).fill(UNKNOWN);
-    let worst = { size: 0, features: [] };
-    for (const group of this._groups(nothing, this._everything())) {
-      const own = largestBucket(this._buckets(group, nothing, this._rank));
-      if (own.size > worst.size) worst = own;
+// All unknown features that are connected to some of them through families, and these families.
+function connected(start, codes, needed, seen, parents, children) {
+  const features = [];
+  const families = new Set();
+  const waiting = start.slice();
+  for (const i of start) seen[i] = 1;
+  const visit = (i) => {
+    if (codes[i] < 0 && !seen[i]) {
+      seen[i] = 1;
+      waiting.push(i);
     }
-    return worst.size > this.limit ? { ...worst, limit: this.limit } : null;
+  };
+  const open = (family) => {
+    if (!needed[family] || families.has(family)) return;
+    families.add(family);
+    visit(family);
+    parents[family].forEach(visit);
+  };
+  while (waiting.length) {
+    const feature = waiting.pop();
+    features.push(feature);
+    open(feature);
+    children[feature].forEach(open);
   }
+  return { features, families: [...families] };
+}
+
+// The tables of the network as it was given. Where the class has parents, its table is absorbed for inference in that
+// of one of them, the host.
+function ownTables(payload, tables) {
+  const tableOf = (i, byState) => (byState ? tables.byState : tables.byValue)[i];
+  const { own } = payload;
+  if (own === undefined) {
+    return { classParents: [], parents: payload.parents, classChild: payload.class_children, tableOf };
+  }
+  const { host, parents, class_children: classChild, class_parents: classParents } = own;
+  const byValue = tables.made(host, parents[host], own.table, classChild[host]);
+  const ofHost = [byValue, tables.summed(host, parents[host], byValue)];
+  return {
+    classParents, parents, classChild, ofClass: decoded(own.class_table),
+    tableOf: (i, byState) => (i === host ? ofHost[Number(byState)] : tableOf(i, byState)),
+  };
 }
