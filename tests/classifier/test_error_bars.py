@@ -211,6 +211,17 @@ def test_the_average_has_no_cycle():
     assert between["share"].tolist() == [pytest.approx(1 / 3)] * 2
 
 
+def test_a_class_with_parents():
+    structure = Structure(((), (), (), ()), class_parents=(3,))
+    clf = BayesNetClassifier(structure, "map").fit(IRIS.X, IRIS.y)
+    bars = clf.bootstrap(IRIS.X, IRIS.y, n=3)
+    assert bars.edge_shares()[clf.domain_.names[3], "class"] == 1
+    assert bars.interval(IRIS.X[:2])[0].shape == (2, 3)
+    for refused in (bars.average_structure, bars.tables, lambda: clf.dirichlet(IRIS.X, IRIS.y)):
+        with pytest.raises(ValueError, match="needs a class without parents"):
+            refused()
+
+
 # ---- what is refused
 
 

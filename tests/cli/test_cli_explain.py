@@ -644,7 +644,7 @@ def test_what_is_known_before_is_not_asked_for(run, folder):
         (["--max-questions", "1", "--sure", "1"], "one question was asked"),
         (["--max-questions", "2", "--sure", "1"], "2 questions were asked"),
         (["--sure", "0.3"], "sure enough (P ≥ 0.3)"),
-        (["--costs", '{"setosa": {"virginica": 0}}'], "no question alone would save anything"),
+        (["--costs", '{"setosa": {"virginica": 0}}'], "no question would help"),
         (
             ["--costs", "[[0,1,1],[1,0,1],[1,1,0]]", "--prices", "PRICES"],
             "no question is worth its price",

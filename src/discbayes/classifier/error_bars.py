@@ -247,6 +247,7 @@ class ErrorBars:
             for child, parents in enumerate(structure.parents):
                 found.update((parent, child) for parent in parents)
                 found[CLASS, child] += structure.class_children[child]
+            found.update((parent, CLASS) for parent in structure.class_parents)
         return found
 
     def _name(self, position: int) -> str:
@@ -337,6 +338,8 @@ class ErrorBars:
         least = float_or_nan(share) * len(self.draws)
         if not 0 <= float_or_nan(share) < 1:
             raise ValueError(f"share={share!r} must be a number from 0 up to, and without, 1")
+        for draw in self.draws:
+            draw.network.require_root("average_structure")
         edges, n_features = self._edges, len(self.classifier.domain_.features)
         pairs = sorted(
             {(min(edge), max(edge)) for edge in edges if CLASS not in edge},

@@ -46,13 +46,18 @@ from discbayes.counts import SufficientStatistics
 from discbayes.data import Domain, FrameEncoder
 from discbayes.data.dates import EXPAND
 from discbayes.data.evidence import EvidenceColumn
+from discbayes.data.mappings import positions
 from discbayes.data.table import Table
 from discbayes.explanations import (
     Counterfactual,
     DecisionDraws,
     Explanation,
     Information,
+    Lookahead,
+    Questionnaire,
     Relevance,
+    build_questionnaire,
+    column_prices,
     counterfactual,
     explain,
     learn_decision_map,
@@ -839,6 +844,115 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
         row = one_row(x, self.domain_.names, self.domain_.dates)
         codes, columns = self._encoder.transform_evidence(row, self.unknown)
         return value_of_information(posterior.with_evidence(columns), codes, costs, prices)
+
+    @inference.one_warning()
+    def questionnaire(
+        self,
+        costs: Any = None,
+        prices: float | Mapping[str, float] = 0.0,
+        known: Mapping[str, Any] | None = None,
+        max_questions: int = 50,
+        class_prior: Sequence[float] | None = None,
+    ) -> Questionnaire:
+        """Make a tree of questions that stops where asking costs more than it saves.
+
+        The next question is found two steps ahead: each answer may be followed by one more
+        question. The tree grows where most is at stake; what it asks, decides and costs on other
+        rows is in ``Questionnaire.evaluate``.
+
+        Parameters
+        ----------
+        costs : array of shape (n_classes, n_classes) or mapping, optional
+            As in ``predict``; by default every mistake costs 1.
+        prices : float or mapping of column names to numbers, default=0
+            The price of asking for a column, in the unit of the costs: one for all, or by name,
+            where those that are left out cost nothing.
+        known : mapping of column names to values, optional
+            What is known before the first question.
+        max_questions : int, default=50
+            The number of questions in the tree.
+        class_prior : sequence of float, optional
+            As in ``predict_proba``.
+
+        Returns
+        -------
+        Questionnaire
+            The tree: ``text()``, ``to_dot()`` and ``to_svg()`` draw it.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> clf = BayesNetClassifier("tan", "map").fit(iris.X, iris.y)
+        >>> clf.questionnaire(prices=0.03).n_questions
+        1
+        """
+        if not is_integer(max_questions, 1):
+            raise ValueError(
+                f"max_questions={max_questions!r} must be a whole number of at least 1"
+            )
+        codes = self.encode(dict(known or {}))
+        lookahead = self._lookahead(costs, prices, class_prior)
+        return build_questionnaire(self, lookahead, codes, max_questions)
+
+    @inference.one_warning()
+    def next_question(
+        self,
+        x: Any,
+        costs: Any = None,
+        prices: float | Mapping[str, float] = 0.0,
+        exclude: Sequence[str] = (),
+        class_prior: Sequence[float] | None = None,
+    ) -> tuple[str, float] | None:
+        """Return the column to ask for next, two steps ahead, and what that is expected to save.
+
+        Parameters
+        ----------
+        x : row
+            As in ``counterfactual``: what is known.
+        costs : array of shape (n_classes, n_classes) or mapping, optional
+            As in ``questionnaire``.
+        prices : float or mapping of column names to numbers, default=0
+            As in ``questionnaire``.
+        exclude : sequence of str, optional
+            Columns that cannot be asked for.
+        class_prior : sequence of float, optional
+            As in ``predict_proba``.
+
+        Returns
+        -------
+        tuple of (str, float) or None
+            The column, and the expected saving less its price; None where no question is worth it.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> clf = BayesNetClassifier("tan", "map").fit(iris.X, iris.y)
+        >>> clf.next_question({}, prices=0.03)[0]
+        'petal width (cm)'
+        """
+        lookahead = self._lookahead(costs, prices, class_prior)
+        codes, columns = self._encoder.transform_evidence(
+            one_row(x, self.domain_.names), self.unknown
+        )
+        observed = replace(lookahead, posterior=lookahead.posterior.with_evidence(columns))
+        excluded = frozenset(positions(exclude, self.domain_.names, "exclude names"))
+        question = observed.question(codes, excluded)
+        return None if question is None else (self.domain_.names[question.feature], question.gain)
+
+    def _lookahead(
+        self, costs: Any, prices: float | Mapping[str, float], class_prior: Sequence[float] | None
+    ) -> Lookahead:
+        """Return the choice of the next question as a function of codes."""
+        if costs is None:
+            costs = 1.0 - np.eye(self.classes_.size)
+        found = DecisionCosts.of(costs, self.classes_)
+        names = self.domain_.names
+        if not isinstance(prices, Mapping):
+            prices = dict.fromkeys(names, prices)
+        priced = column_prices(prices, names, found.matrix)
+        return Lookahead(self.calibrated_posterior(class_prior), found, priced)
 
     @inference.one_warning()
     def same_decision(

@@ -95,25 +95,32 @@ class Case:
 
         Raise `Ended` if none is worth it.
         """
-        found = self.model.value_of_information(self.row, costs=self.costs, prices=self.prices)
         asked = {name for name, _ in self.answers}
+        if self.costs is not None:
+            return self._paid_question(asked)
+        found = self.model.value_of_information(self.row)
         left = [place for place, name in enumerate(found.names) if name not in asked]
         if not left:
             raise Ended("there is nothing left to ask")
         best = left[0]
         domain = self.model.network_.domain
         variable = domain.features[domain.position(found.names[best])]
-        if found.net_gain is not None and found.cost_gain is not None:
-            if found.net_gain[best] > 0:
-                return variable, f"would save {found.net_gain[best]:.3g}"
-            if any(found.cost_gain[place] for place in left):
-                raise Ended("no question is worth its price")
-            raise Ended("no question alone would save anything")
         if found.gain[best] <= MIN_GAIN:
             raise Ended("no remaining column is informative")
         share = found.share[best]
         percent = f"{share:.0%}" if share >= 0.01 else "less than 1%"
         return variable, f"reduces the expected entropy by {percent}"
+
+    def _paid_question(self, asked: set[str]) -> tuple[Variable, str]:
+        """Return the best question two steps ahead; raise `Ended` if none is worth its price."""
+        found = self.model.next_question(self.row, self.costs, self.prices or 0.0, sorted(asked))
+        domain = self.model.network_.domain
+        if found is not None:
+            name, gain = found
+            return domain.features[domain.position(name)], f"would save {gain:.3g}"
+        if set(domain.names) <= asked | set(self.row):
+            raise Ended("there is nothing left to ask")
+        raise Ended("no question is worth its price" if self.prices else "no question would help")
 
 
 # ---- the dialogue

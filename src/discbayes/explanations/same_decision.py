@@ -67,11 +67,11 @@ class DecisionDraws:
         at_once = max(1, BLOCK_CELLS // max(1, self.n_draws * len(codes)))
         for block in row_blocks(rows.size, at_once):
             taken = np.ascontiguousarray(codes[:, rows[block]])
-            decided = self.decide(self._completed(taken, rng)).reshape(-1, self.n_draws)
+            decided = self.decide(self.completed(taken, rng)).reshape(-1, self.n_draws)
             found[rows[block]] = (decided == self.decide(taken)[:, None]).mean(axis=1)
         return found
 
-    def _completed(self, codes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    def completed(self, codes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Return ``n_draws`` completed rows for each row."""
         network, read = self.posterior.networks[-1], self.posterior.readings(codes)[-1]
         classes = self._classes(codes, network.log_joint_of(read) > -np.inf, rng)

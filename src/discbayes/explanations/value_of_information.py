@@ -287,7 +287,7 @@ def value_of_information(
     joints = [posterior * shares for shares in found.values()]
     gain = np.array([_gain(posterior, joint) for joint in joints])
     matrix = None if costs is None else cost_matrix(costs, beliefs.labels)
-    price = _prices(prices, domain.names, matrix)[missing]
+    price = column_prices(prices, domain.names, matrix)[missing]
     cost = saved = None
     worth = gain
     if matrix is not None:
@@ -326,7 +326,7 @@ def _saved(posterior: np.ndarray, joint: np.ndarray, costs: np.ndarray) -> float
     return saved if saved > 1e-12 * float((posterior @ np.abs(costs)).max()) else 0.0
 
 
-def _prices(
+def column_prices(
     prices: Mapping[Any, Any] | None, names: list[str], costs: np.ndarray | None
 ) -> np.ndarray:
     """Return the price of every column; those that are not named cost nothing."""
