@@ -19,9 +19,15 @@ LATER = {
     "ExtendedCCBN": {"objective": "cl"},
     "DiscriminativeCCBN": {"objective": "cl"},
     "WeightedCCBN": {"objective": "cl"},
-    "GreedyEdges": {"ties": "child", "strict": False},
-    "OrderBased": {"exactly_k": False, "first_edge": None},
-    "Annealing": {"all_features": False},
+    "GreedyEdges": {"ties": "child", "strict": False, "tiers": ()},
+    "OrderBased": {"exactly_k": False, "first_edge": None, "tiers": ()},
+    "Annealing": {"all_features": False, "tiers": ()},
+    "SpanningTree": {"tiers": ()},
+    "Branching": {"tiers": ()},
+    "KDB": {"tiers": ()},
+    "HillClimb": {"tiers": ()},
+    "SuperParent": {"tiers": ()},
+    "MaximumAPosteriori": {"monotone": None},
 }
 
 

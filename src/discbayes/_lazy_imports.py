@@ -32,7 +32,7 @@ EXTRA_OF = {
     "networkx": "exchange",
 }
 # packages that results can be converted to, and that no extra installs
-OTHERS = ("networkx", "shap")
+OTHERS = ("networkx", "pgmpy", "shap")
 
 
 def lazy_names(

@@ -1001,6 +1001,80 @@ class BayesNet(WithOldLimits, WithArrays):
         found: BayesNet = leaf("io").from_pyagrum(bn, target)
         return found
 
+    def to_pgmpy(self) -> Any:
+        """Return the network as a ``pgmpy.models.DiscreteBayesianNetwork``; needs pgmpy.
+
+        Nodes have the names of the columns, and states the texts of their values. A column of two
+        resolutions that has children is two nodes, as in `to_bif`.
+
+        Returns
+        -------
+        pgmpy.models.DiscreteBayesianNetwork
+            The network.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> net = BayesNetClassifier("nb", "map").fit(iris.X, iris.y).network_
+        >>> model = net.to_pgmpy()  # doctest: +SKIP
+        """
+        return leaf("io").to_pgmpy(self)
+
+    @classmethod
+    def from_pgmpy(cls, model: Any, target: str) -> BayesNet:
+        """Return a network of pgmpy as a network.
+
+        Parameters
+        ----------
+        model : pgmpy.models.DiscreteBayesianNetwork
+            The network; all variables are categories by the texts of their states.
+        target : str
+            The name of the class variable, any variable of the network.
+
+        Returns
+        -------
+        BayesNet
+            The network.
+
+        Examples
+        --------
+        >>> from pgmpy.example_models import load_model  # doctest: +SKIP
+        >>> BayesNet.from_pgmpy(load_model("bnlearn/asia"), "lung")  # doctest: +SKIP
+        """
+        found: BayesNet = leaf("io").from_pgmpy(model, target)
+        return found
+
+    @classmethod
+    def from_tables(cls, tables: Mapping[str, Any], target: str) -> BayesNet:
+        """Return a network of conditional probability tables, as an expert writes them down.
+
+        Parameters
+        ----------
+        tables : mapping of str to frame, or to mapping of columns
+            For each variable a table as `tables` gives it: a column for each parent, by its name,
+            and a column of probabilities for each value; a row for each combination of values of
+            the parents. A variable without parents may also have its values in a column of its name
+            and their probabilities in another one, or be a mapping of values to probabilities.
+        target : str
+            The name of the class variable, any variable of the network.
+
+        Returns
+        -------
+        BayesNet
+            The network; all variables are categories by the texts of their values.
+
+        Examples
+        --------
+        >>> rain = {"no": 0.8, "yes": 0.2}
+        >>> wet = {"rain": ["no", "yes"], "dry": [0.9, 0.2], "wet": [0.1, 0.8]}
+        >>> net = BayesNet.from_tables({"rain": rain, "ground": wet}, "rain")
+        >>> net.posterior({"ground": "wet"}).round(2).tolist()
+        [[0.33, 0.67]]
+        """
+        found: BayesNet = leaf("io").from_tables(tables, target)
+        return found
+
     def to_networkx(self) -> Any:
         """Return the network as a ``networkx.DiGraph`` with tables (extra ``exchange``).
 

@@ -1,6 +1,7 @@
 """Networks of other libraries and files in other formats keep their posteriors."""
 
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -107,3 +108,93 @@ def test_what_cannot_be_exchanged_is_refused(expert, fitted, tmp_path, monkeypat
     monkeypatch.setitem(sys.modules, "pyagrum", None)
     with pytest.raises(ModuleNotFoundError, match=r"pip install 'discbayes\[exchange\]'"):
         write_network(fitted, tmp_path / "net.xdsl")
+
+
+# ---- tables
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+@pytest.mark.parametrize("target", ["a", "c", "f"])
+def test_tables_there_and_back(expert, target, library):
+    net = BayesNet.from_pyagrum(expert, target)
+    again = BayesNet.from_tables(net.tables(library), target)
+    assert set(again.edges(with_class=True)) == set(net.edges(with_class=True))
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        features = [v for v in net.domain.features if rng.random() < 0.5]
+        row = {v.name: v.values[rng.integers(v.card)] for v in features}
+        np.testing.assert_allclose(again.posterior(row), net.posterior(row), atol=1e-12)
+
+
+RAIN = {"no": 0.8, "yes": 0.2}
+GROUND = {"rain": ["no", "yes"], "dry": [0.9, 0.2], "wet": [0.1, 0.8]}
+
+
+@pytest.mark.parametrize(
+    "tables, message",
+    [
+        ({"rain": {"no": 0.8, "yes": 0.3}, "ground": GROUND}, "'rain' sums to 1.1"),
+        ({"rain": RAIN, "ground": {**GROUND, "dry": [0.9, 0.9]}}, "'ground' sums to 1.7"),
+        ({"rain": RAIN, "ground": {**GROUND, "rain": ["no", "no"]}}, "two rows for 'no'"),
+        ({"rain": RAIN, "ground": {**GROUND, "rain": ["no", "so"]}}, "the value 'so' of 'rain'"),
+        (
+            {"rain": RAIN, "ground": {"rain": ["yes"], "dry": [0.2], "wet": [0.8]}},
+            "'ground' has no probabilities for {'rain': 'no'}",
+        ),
+        ({"ground": GROUND}, "the column 'rain' with 'no', which is neither a probability nor"),
+        (
+            {
+                "rain": {"ground": ["dry", "wet"], "no": [0.5] * 2, "yes": [0.5] * 2},
+                "ground": GROUND,
+            },
+            "cycle",
+        ),
+    ],
+)
+def test_tables_that_are_no_network_are_refused(tables, message):
+    with pytest.raises(ValueError, match=message):
+        BayesNet.from_tables(tables, next(iter(tables)))
+
+
+# ---- pgmpy
+
+
+@pytest.fixture(scope="module")
+def pgmpy():
+    """The package, which warns about itself when it is imported."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        pytest.importorskip("pgmpy")
+        from pgmpy.factors.discrete import TabularCPD
+        from pgmpy.inference import VariableElimination
+        from pgmpy.models import DiscreteBayesianNetwork
+
+        assert TabularCPD
+        assert DiscreteBayesianNetwork
+        return VariableElimination
+
+
+@pytest.mark.parametrize("target", ["a", "c", "f"])
+def test_pgmpy_there_and_back(expert, pgmpy, target):
+    net = BayesNet.from_pyagrum(expert, target)
+    model = net.to_pgmpy()
+    assert model.check_model()
+    assert set(model.edges()) == set(net.edges(with_class=True))
+    again = BayesNet.from_pgmpy(model, target)
+    rng = np.random.default_rng(0)
+    for _ in range(4):
+        features = [v for v in net.domain.features if rng.random() < 0.5]
+        row = {v.name: v.values[rng.integers(v.card)] for v in features}
+        found = pgmpy(model).query([target], evidence=row, show_progress=False)
+        labels = net.domain.target.values
+        expected = [found.get_value(**{target: label}) for label in labels]
+        np.testing.assert_allclose(net.posterior(row)[0], expected, atol=1e-9)
+        np.testing.assert_allclose(again.posterior(row)[0], expected, atol=1e-9)
+
+
+@pytest.mark.usefixtures("pgmpy")
+def test_what_pgmpy_lacks_is_refused(expert):
+    model = BayesNet.from_pyagrum(expert, "a").to_pgmpy()
+    model.remove_cpds(model.get_cpds("a"))
+    with pytest.raises(ValueError, match="the pgmpy network has no table of 'a'"):
+        BayesNet.from_pgmpy(model, "a")

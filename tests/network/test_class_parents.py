@@ -1,5 +1,7 @@
 """Networks in which the class has parents, against enumeration and pyAgrum."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,9 +16,12 @@ from discbayes import (
     OneOf,
     Structure,
     edge_strengths,
+    load,
     plot,
+    predict,
     read_bif,
 )
+from discbayes.io.setting_values import unpack_network_structure, unpack_structure
 from discbayes.network import absorb_class
 
 CARDS = (3, 2, 4, 3)
@@ -204,13 +209,12 @@ def _entropy(weights):
     return -(shares * np.log(shares)).sum()
 
 
-def test_what_needs_a_class_without_parents_refuses_by_name(rows, tmp_path):
+def test_what_needs_a_class_without_parents_refuses_by_name(rows):
     X, y = rows
     clf = BayesNetClassifier(EDGES, "map").fit(X, y)
     message = "'disease' has the parents 'age', 'smokes'"
     for use in (
         lambda: clf.report(),
-        lambda: clf.save(tmp_path / "model.json"),
         lambda: edge_strengths(clf.network_),
         lambda: plot.network(clf),
     ):
@@ -222,6 +226,36 @@ def test_what_needs_a_class_without_parents_refuses_by_name(rows, tmp_path):
     with pytest.raises(ValueError, match="partial_fit and merge"):
         BayesNetClassifier(EDGES, "map").partial_fit(X, y)
     assert clf.network_._repr_html_().startswith("<pre>")
+
+
+@pytest.mark.parametrize("parameters", ["map", "hybrid"])
+def test_model_files_keep_the_table_of_the_class(rows, parameters, tmp_path):
+    X, y = rows
+    clf = BayesNetClassifier(EDGES, parameters, class_prior=[0.3, 0.7]).fit(X, y)
+    clf.save(tmp_path / "model.json")
+    again = load(tmp_path / "model.json")
+    np.testing.assert_array_equal(again.predict_proba(X), clf.predict_proba(X))
+    assert again.structure_ == clf.structure_
+    for name, table in clf.network_.tables("pandas").items():
+        np.testing.assert_array_equal(table, again.network_.tables("pandas")[name])
+    by_numpy = predict.load(tmp_path / "model.json").predict_proba(X.to_dict("records"))
+    np.testing.assert_allclose(by_numpy, clf.predict_proba(X), atol=1e-12)
+    again.save(tmp_path / "again.json")
+    assert (tmp_path / "again.json").read_bytes() == (tmp_path / "model.json").read_bytes()
+
+
+def test_a_table_of_the_class_that_is_not_that_of_the_network_is_refused(rows, tmp_path):
+    X, y = rows
+    clf = BayesNetClassifier(EDGES, "map").fit(X, y)
+    structure = {"parents": [[]], "class_children": [False], "class_parents": [0]}
+    assert unpack_structure(structure, "settings").class_parents == (0,)
+    with pytest.raises(ValueError, match="which belong to class_table"):
+        unpack_network_structure(structure, "structure")
+    own = clf.network_.parameters
+    wrong = replace(own.class_table, log_table=own.class_table.log_table[::-1].copy())
+    clf.network_ = replace(clf.network_, parameters=replace(own, class_table=wrong))
+    with pytest.raises(ValueError, match="the table of the class is not that of the network"):
+        clf.save(tmp_path / "model.json")
 
 
 def test_a_cycle_through_the_class_is_refused():

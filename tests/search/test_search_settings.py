@@ -19,7 +19,7 @@ from sklearn.model_selection import GridSearchCV
 from test_greedy import run
 
 from coded import encoded
-from discbayes import BayesNetClassifier
+from discbayes import BayesNetClassifier, load
 from discbayes.counts import count
 from discbayes.engine import Context
 from discbayes.kernels import annealing_proposals as annealing_kernels
@@ -39,6 +39,7 @@ UNCOMPILED = bool(numba.config.DISABLE_JIT)
 SHORT = {"max_tries": 6, "max_successes": 3, "max_rejections": 6}  # for annealing
 KEEPS_START = {"SpanningTree", "Branching", "KDB", "GreedyEdges", "SuperParent", "OrderBased"}
 SEARCHES = {name: make for name, make in STRUCTURES.items() if isinstance(make(), Search)}
+UNDIRECTED = ("tan", "tan-fcll")  # trees of edges without direction, turned away from a root
 SAMPLED = [name for name, make in SEARCHES.items() if isinstance(make(), SampleSearch)]
 EDGEWISE = [name for name, make in SEARCHES.items() if isinstance(make(), EdgeSearch)]
 
@@ -751,3 +752,73 @@ def test_constant_columns_get_no_edges_from_scores_of_the_rows(name):
         first = name == "order"  # OMI keeps the edge of its first pair, whatever it joins
         assert sum(0 in edge or 3 in edge for edge in found.edges()) <= first
     assert found.n_features == 5
+
+
+# ---- tiers and patterns
+
+
+@every_search
+@pytest.mark.parametrize("seed", range(2))
+def test_no_parent_is_of_a_later_tier(name, seed):
+    data = related(seed)
+    order = [4, 2, 0, 3, 1]
+    if name in UNDIRECTED:
+        with pytest.raises(ValueError, match="Branching finds the best directed trees"):
+            run(search_of(name, tiers=order), data)
+        return
+    tier = {column: place for place, column in enumerate(order)}
+    found, _ = run(search_of(name, random_state=0, tiers=order), data)
+    assert all(tier[p] < tier[i] for p, i in found.edges())
+    halves, _ = run(search_of(name, random_state=0, tiers=[["x3", 4], "x[0-2]"]), data)
+    assert all(p > 2 or i <= 2 for p, i in halves.edges())
+    some, _ = run(search_of(name, random_state=0, tiers=["x1", "x0"]), data)
+    assert (0, 1) not in some.edges()
+
+
+@every_search
+def test_patterns_stand_for_all_columns_that_match(name):
+    data = related(0)
+    if name not in UNDIRECTED:
+        found, _ = run(search_of(name, random_state=0, forbidden=[("*", "x[24]")]), data)
+        assert not found.parents[2]
+        assert not found.parents[4]
+    k = {"k": 1} if "k" in search_of(name).get_params() else {}
+    found, _ = run(search_of(name, random_state=0, required=[("x0", "x?")], **k), data)
+    assert {(0, i) for i in range(1, 5)} <= set(found.edges())
+
+
+@pytest.mark.parametrize(
+    "settings, message",
+    [
+        ({"required": [("z*", "x0")]}, r"the pattern 'z\*', which no column matches; .* x0, x1"),
+        ({"tiers": ["x0", ["x1", "x*"]]}, "the column 'x0' is in two tiers"),
+        ({"tiers": ["z"]}, "a tier names 'z', which is not a column"),
+        (
+            {"tiers": ["x0", "x1"], "required": [("x1", "x0")]},
+            "x1 -> x0 is required, and the tiers forbid it: there 'x1' comes after 'x0'",
+        ),
+        (
+            {"tiers": ["x0", "x1"], "start": [("x1", "x0")]},
+            "the starting structure has the forbidden edge x1 -> x0",
+        ),
+        ({"tiers": ["x0", "y"]}, "put 'x0' before the class 'y', which has no parents in this"),
+    ],
+)
+def test_contradictions_of_tiers_and_patterns(settings, message):
+    with pytest.raises(ValueError, match=message):
+        run(search_of("tan", **settings), related(0))
+
+
+def test_tiers_place_the_class(tmp_path):
+    data = related(0)
+    first, _ = run(search_of("blanket", tiers=["y", "x*"]), data)
+    assert not first.class_parents
+    last, _ = run(search_of("blanket", tiers=["x*", "y"]), data)
+    assert not any(last.class_children)
+    assert run(search_of("tan", tiers=["y", "x*"]), data)[0].n_edges == 4
+    # a file without tiers is one of older versions
+    classifier = fitted(search_of("tan", tiers=[("x0", "x1"), "x2"]), data)
+    classifier.save(tmp_path / "with.json")
+    assert load(tmp_path / "with.json").structure.tiers == [("x0", "x1"), "x2"]
+    fitted(search_of("tan"), data).save(tmp_path / "without.json")
+    assert "tiers" not in (tmp_path / "without.json").read_text()

@@ -18,7 +18,7 @@ const RARE = 1e-3; // how probable it is, in a usual row, that a value is not kn
 const KINDS = ["numeric", "categorical", "boolean"];
 const HEAD = ["format", "version", "library", "sha256", "model"];
 const MODEL = ["settings", "domain", "structure", "tables", "class_dtype", "n_features_in", "feature_names_in", "history"];
-const OPTIONAL = ["calibration", "tallies", "n_samples_seen", "csv_format"];
+const OPTIONAL = ["calibration", "tallies", "n_samples_seen", "csv_format", "class_table"];
 const ENSEMBLE = ["settings", "scale", "class_shares", "cell_penalty", "members"];
 const CALIBRATIONS = {
   temperature: ["temperature"],

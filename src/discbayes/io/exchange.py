@@ -8,7 +8,7 @@ and the own one at the end. Columns of two resolutions are two nodes, as in BIF 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -118,6 +118,136 @@ def from_pyagrum(bn: Any, target: str) -> BayesNet:
         table = np.transpose(np.asarray(cpt.toarray()), [have.index(n) for n in (*parents, name)])
         nodes.append(NetworkNode(name, list(bn.variable(name).labels()), parents, table))
     return network_of(nodes, target, "the pyAgrum network")
+
+
+# ---- pgmpy
+
+
+def to_pgmpy(network: BayesNet) -> Any:
+    """Return a network as one of pgmpy; see `BayesNet.to_pgmpy`."""
+    models, factors = need("pgmpy.models"), need("pgmpy.factors.discrete")
+    nodes = nodes_of(network)
+    labels = {node.name: node.labels for node in nodes}
+    found = models.DiscreteBayesianNetwork()
+    found.add_nodes_from(labels)
+    found.add_edges_from([(parent, node.name) for node in nodes for parent in node.parents])
+    for node in nodes:
+        found.add_cpds(
+            factors.TabularCPD(
+                node.name,
+                len(node.labels),
+                np.moveaxis(node.table, -1, 0).reshape(len(node.labels), -1),
+                evidence=node.parents or None,
+                evidence_card=[len(labels[parent]) for parent in node.parents] or None,
+                state_names={name: labels[name] for name in (node.name, *node.parents)},
+            )
+        )
+    return found
+
+
+def from_pgmpy(model: Any, target: str) -> BayesNet:
+    """Return a network of pgmpy as a network; see `BayesNet.from_pgmpy`."""
+    nodes, labels = [], {}
+    for name in model.nodes():
+        cpd = model.get_cpds(name)
+        if cpd is None:
+            raise ValueError(f"the pgmpy network has no table of {name!r}")
+        labels[name] = [str(label) for label in cpd.state_names[name]]
+    for name in model.nodes():
+        cpd = model.get_cpds(name)
+        _, *parents = cpd.variables
+        for parent in parents:
+            if [str(label) for label in cpd.state_names[parent]] != labels[parent]:
+                raise ValueError(
+                    f"the pgmpy network has other states of {parent!r} in the table of {name!r}"
+                )
+        table = np.moveaxis(np.asarray(cpd.values, dtype=np.float64), 0, -1)
+        nodes.append(NetworkNode(str(name), labels[name], [str(p) for p in parents], table))
+    return network_of(nodes, target, "the pgmpy network")
+
+
+# ---- tables
+
+
+def from_tables(tables: Mapping[str, Any], target: str) -> BayesNet:
+    """Return tables as a network; see `BayesNet.from_tables`."""
+    columns = {str(name): _columns_of(table) for name, table in tables.items()}
+    parents = {name: _parents_in(name, found, columns) for name, found in columns.items()}
+    labels = {name: _labels_in(name, found, parents[name]) for name, found in columns.items()}
+    nodes = [
+        NetworkNode(
+            name, labels[name], parents[name], _table_of(name, found, parents[name], labels)
+        )
+        for name, found in columns.items()
+    ]
+    return network_of(nodes, target, "the tables")
+
+
+def _columns_of(table: Any) -> dict[str, list[Any]]:
+    """Return the columns of a frame, or of a mapping; one number is a column of one row."""
+    if isinstance(table, Mapping):
+        return {str(n): [v] if np.ndim(v) == 0 else list(v) for n, v in table.items()}
+    names = table.column_names if hasattr(table, "column_names") else list(table.columns)
+    read = {name: table[name] for name in names}
+    return {str(n): v.to_pylist() if hasattr(v, "to_pylist") else list(v) for n, v in read.items()}
+
+
+def _is_list(name: str, found: dict[str, list[Any]]) -> bool:
+    """Return whether a table lists the values of a variable and their probabilities."""
+    return len(found) == 2 and next(iter(found)) == name
+
+
+def _parents_in(name: str, found: dict[str, list[Any]], columns: Mapping[str, Any]) -> list[str]:
+    """Return the columns that are named like other variables, and do not hold probabilities."""
+    if _is_list(name, found):
+        return []
+    return [
+        column
+        for column, cells in found.items()
+        if column in columns
+        and column != name
+        and not all(isinstance(cell, (float, np.floating)) for cell in cells)
+    ]
+
+
+def _labels_in(name: str, found: dict[str, list[Any]], parents: list[str]) -> list[str]:
+    if _is_list(name, found):
+        return [str(label) for label in found[name]]
+    return [column for column in found if column not in parents]
+
+
+def _table_of(
+    name: str, found: dict[str, list[Any]], parents: list[str], labels: Mapping[str, list[str]]
+) -> np.ndarray:
+    """Return the table of a variable, with an axis for each parent and the own one at the end."""
+    if _is_list(name, found):
+        return np.array(list(found.values())[1], dtype=np.float64)
+    table = np.full([len(labels[one]) for one in (*parents, name)], np.nan)
+    for label in labels[name]:
+        odd = [cell for cell in found[label] if not isinstance(cell, (int, float, np.number))]
+        if odd:
+            raise ValueError(
+                f"the table of {name!r} has the column {label!r} with {odd[0]!r}, which is neither"
+                f" a probability nor the value of a variable: those are {listed(list(labels))}"
+            )
+    rows = np.array([found[label] for label in labels[name]], dtype=np.float64).T
+    for number, row in enumerate(rows):
+        given = [str(found[parent][number]) for parent in parents]
+        for parent, label in zip(parents, given, strict=True):
+            if label not in labels[parent]:
+                raise ValueError(
+                    f"the table of {name!r} has the value {label!r} of {parent!r}, which has"
+                    f" {listed(labels[parent])}"
+                )
+        at = tuple(labels[p].index(label) for p, label in zip(parents, given, strict=True))
+        if not np.isnan(table[at]).all():
+            raise ValueError(f"the table of {name!r} has two rows for {listed(given)}")
+        table[at] = row
+    if np.isnan(table).any():
+        first = np.argwhere(np.isnan(table).any(axis=-1))[0]
+        lacking = {p: labels[p][k] for p, k in zip(parents, first, strict=True)}
+        raise ValueError(f"the table of {name!r} has no probabilities for {lacking}")
+    return table
 
 
 # ---- networkx

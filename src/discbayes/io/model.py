@@ -40,7 +40,13 @@ from discbayes.io.domains import class_array, class_dtype, pack_domain, unpack_d
 from discbayes.io.errors import ModelFileError, one_line, read_limited
 from discbayes.io.layouts import checked_layout
 from discbayes.io.packed_statistics import pack_statistics, unpack_statistics
-from discbayes.io.setting_values import pack_or_describe, pack_structure, unpack, unpack_structure
+from discbayes.io.setting_values import (
+    pack_or_describe,
+    pack_structure,
+    unpack,
+    unpack_network_structure,
+    unpack_structure,
+)
 from discbayes.io.stored_format import pack_csv_format, unpack_csv_format
 from discbayes.io.validation import (
     CONTENT_ERRORS,
@@ -55,7 +61,7 @@ from discbayes.io.validation import (
     pack_array,
     shown,
 )
-from discbayes.network import CPTs, Structure
+from discbayes.network import ClassTable, CPTs, Structure, absorb_class, absorbed_cells
 from discbayes.parameters import PARAMETERS
 from discbayes.search import STRUCTURES, FixedStructure
 from discbayes.streams.csv_format import CsvFormat
@@ -82,10 +88,10 @@ _ENSEMBLE = (
     "cell_penalty",
     "members",
 )
-ENSEMBLE_VERSION = 3  # of the format, which added ensembles
+ENSEMBLE_VERSION = CLASS_PARENTS_VERSION = 3  # of the format, which added both
 DATES_VERSION = 4  # which added parts of dates and ordered values
 # fields that only some classifiers have
-_OPTIONAL = ("calibration", "tallies", "n_samples_seen", "csv_format")
+_OPTIONAL = ("calibration", "tallies", "n_samples_seen", "csv_format", "class_table")
 _OPTIONAL_TABLES = ("prior_offset",)  # of a prior that is not the class shares
 _NAMED: dict[str, Mapping[str, Any]] = {"structure": STRUCTURES, "parameters": PARAMETERS}
 # where a model was learned is not stored, so that no file names an address to connect to
@@ -177,6 +183,8 @@ def _version(classifier: BayesNetClassifier) -> int:
         return DATES_VERSION
     if _reads_dates(classifier):
         return DATES_VERSION
+    if classifier.network_.class_parents:
+        return CLASS_PARENTS_VERSION
     return 2 if is_new or _packed_format(classifier) else 1
 
 
@@ -191,7 +199,6 @@ def _has_newer_columns(domain: Domain) -> bool:
 
 
 def _pack_model(classifier: BayesNetClassifier) -> dict[str, Any]:
-    classifier.network_.require_root("a model file (network_.to_bif writes the network)")
     network, tables = classifier.network_, classifier.network_.parameters
     names = getattr(classifier, "feature_names_in_", None)
     model = {
@@ -204,6 +211,8 @@ def _pack_model(classifier: BayesNetClassifier) -> dict[str, Any]:
         "feature_names_in": None if names is None else [str(name) for name in names],
         "history": [_pack_step(step) for step in getattr(classifier, "history_", [])],
     }
+    if tables.class_table is not None:
+        model["class_table"] = _pack_class_table(tables.class_table)
     if classifier.calibration_ is not None:
         model["calibration"] = _pack_calibration(classifier.calibration_)
     n_rows = getattr(classifier, "n_samples_seen_", None)
@@ -242,6 +251,15 @@ def _pack_tables(tables: CPTs) -> dict[str, Any]:
     names = ("log_prior", "log_theta", *_OPTIONAL_TABLES)
     arrays = {name: getattr(tables, name) for name in names}
     return {name: pack_array(array) for name, array in arrays.items() if array is not None}
+
+
+def _pack_class_table(own: ClassTable) -> dict[str, Any]:
+    """Return a network before the table of the class was absorbed in that of one of its parents."""
+    return {
+        "structure": pack_structure(replace(own.features.structure, class_parents=own.parents)),
+        "log_theta": pack_array(own.features.log_theta),
+        "log_table": pack_array(own.log_table),
+    }
 
 
 def _pack_setting(value: Any) -> Any:
@@ -351,8 +369,10 @@ def _restore(model: dict[str, Any]) -> tuple[BayesNetClassifier, list[str]]:
     """Return the classifier of a parsed model, and notes on its settings for the user."""
     as_object(model, "model", _MODEL, _OPTIONAL)
     domain = unpack_domain(model["domain"])
-    structure = unpack_structure(model["structure"], "structure")
+    structure = unpack_network_structure(model["structure"], "structure")
     tables = _unpack_tables(model["tables"], domain, structure)
+    if "class_table" in model:
+        tables = _with_class_table(tables, model["class_table"], domain)
     classes = class_array(domain.target, model["class_dtype"], "class_dtype")
     settings, notes = _unpack_settings(
         model["settings"], BayesNetClassifier(FixedStructure(structure))
@@ -463,6 +483,27 @@ def _unpack_tables(value: Any, domain: Domain, structure: Structure) -> CPTs:
         raise ValueError("tables.log_prior has no class that is possible")
     with naming("tables"):
         return CPTs(layout, log_prior, log_theta, offset)
+
+
+def _with_class_table(tables: CPTs, value: Any, domain: Domain) -> CPTs:
+    """Return the tables with those before the table of the class was absorbed, if they agree."""
+    where = "class_table"
+    fields = as_object(value, where, ("structure", "log_theta", "log_table"))
+    structure = unpack_structure(fields["structure"], f"{where}.structure")
+    log_theta = as_array(fields["log_theta"], f"{where}.log_theta")
+    plain, above = replace(structure, class_parents=()), structure.class_parents
+    layout = checked_layout(domain, plain, log_theta.size, where, "log_theta")
+    log_table = as_array(fields["log_table"], f"{where}.log_table")
+    with naming(where):
+        if not above or absorbed_cells(layout, above) > tables.log_theta.size:
+            raise ValueError("the class has no parents, or its table is not that of the network")
+        features = CPTs(layout, np.zeros(domain.n_classes), log_theta)
+        found = absorb_class(features, above, log_table)
+        if found.structure != tables.structure or not np.array_equal(
+            found.log_theta, tables.log_theta
+        ):
+            raise ValueError("the table of the class is not that of the network")
+        return replace(tables, class_table=found.class_table)
 
 
 def _unpack_calibration(value: Any, network: BayesNet) -> Calibration:

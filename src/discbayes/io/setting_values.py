@@ -50,6 +50,8 @@ from discbayes.network.structure import Structure
 _ARRAYS = ("|b1", "|i1", "<i2", "<i4", "<i8", "|u1", "<u2", "<u4", "<u8", "<f2", "<f4", "<f8")
 # parameters that have another name in files, as version 0.1.0 wrote them
 _FILE_WORDS = {"missing": "gaps"}
+# settings that came later, which are left out at their default: older versions read such files
+_LATER: dict[str, Any] = {"tiers": (), "monotone": None}
 _DESCRIPTION = 200  # characters
 _ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")  # differs in each process
 _NOT_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
@@ -126,6 +128,9 @@ def _pack_array(value: np.ndarray) -> Any:
 
 def _pack_learner(value: Any) -> dict[str, Any]:
     settings = value.get_params(deep=False)
+    for name, default in _LATER.items():
+        if name in settings and settings[name] == default:
+            del settings[name]
     if callable(settings.get("callback")):
         settings["callback"] = None
     named = sorted((_FILE_WORDS.get(name, name), item) for name, item in settings.items())
@@ -166,10 +171,12 @@ def _describe(value: Any) -> str:
 
 
 def pack_structure(structure: Structure) -> dict[str, Any]:
-    """Return a structure as JSON."""
+    """Return a structure as JSON; parents of the class are a field only if there are any."""
+    above = structure.class_parents
     return {
         "parents": [list(group) for group in structure.parents],
         "class_children": list(structure.class_children),
+        **({"class_parents": list(above)} if above else {}),
     }
 
 
@@ -227,17 +234,27 @@ def _unpack_set(value: Any, where: str) -> set[Any]:
         return set(members)
 
 
+def unpack_network_structure(value: Any, where: str) -> Structure:
+    """Return the structure of a network, whose tables are those of a class without parents."""
+    structure = unpack_structure(value, where)
+    if structure.class_parents:
+        raise ValueError(f"{where} has parents of the class, which belong to class_table")
+    return structure
+
+
 def unpack_structure(value: Any, where: str) -> Structure:
     """Return a structure; raise an error for a cycle, or for features that do not exist."""
-    fields = as_object(value, where, ("parents", "class_children"))
+    fields = as_object(value, where, ("parents", "class_children"), ("class_parents",))
     groups = as_list(fields["parents"], f"{where}.parents")
     parents = [
         [as_int(p, f"{where}.parents", 0) for p in as_list(g, f"{where}.parents")] for g in groups
     ]
     flags = as_list(fields["class_children"], f"{where}.class_children", len(groups))
     children = [as_bool(flag, f"{where}.class_children") for flag in flags]
+    above = as_list(fields.get("class_parents", []), f"{where}.class_parents")
+    class_parents = tuple(as_int(p, f"{where}.class_parents", 0) for p in above)
     with naming(where):
-        return Structure(tuple(map(tuple, parents)), tuple(children))
+        return Structure(tuple(map(tuple, parents)), tuple(children), class_parents)
 
 
 _READERS = {

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from discbayes.network.class_parents import ClassTable, absorb_class
+    from discbayes.network.class_parents import ClassTable, absorb_class, absorbed_cells
     from discbayes.network.cpts import CPTs, Layout, reduce_states
     from discbayes.network.graph import CLASS
     from discbayes.network.leaves import add_leaves
@@ -15,7 +15,7 @@ else:
     __getattr__, __dir__ = lazy_names(
         __name__,
         {
-            "class_parents": ["ClassTable", "absorb_class"],
+            "class_parents": ["ClassTable", "absorb_class", "absorbed_cells"],
             "cpts": ["CPTs", "Layout", "reduce_states"],
             "graph": ["CLASS"],
             "leaves": ["add_leaves"],
@@ -31,6 +31,7 @@ __all__ = [
     "Layout",
     "Structure",
     "absorb_class",
+    "absorbed_cells",
     "add_leaves",
     "normalize",
     "reduce_states",

@@ -9,6 +9,7 @@ nothing special to inference.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -73,10 +74,8 @@ def absorb_class(features: CPTs, parents: Sequence[int], log_table: np.ndarray) 
     """
     own = ClassTable(tuple(parents), log_table, features)
     structure, layout = features.structure, features.layout
-    host = max(own.parents, key=structure.order.index)
+    host, added = _host(structure, own.parents)
     group = structure.parents[host]
-    # earlier in the order than the host, so that no cycle is closed
-    added = tuple(p for p in own.parents if p != host and p not in group)
     wider = Structure(
         (*structure.parents[:host], (*group, *added), *structure.parents[host + 1 :]),
         tuple(flag or i == host for i, flag in enumerate(structure.class_children)),
@@ -89,6 +88,27 @@ def absorb_class(features: CPTs, parents: Sequence[int], log_table: np.ndarray) 
     tables[host] = table.ravel()
     prior = np.zeros(layout.n_classes)
     return CPTs(absorbed, prior, np.concatenate(tables), class_table=own)
+
+
+def absorbed_cells(layout: Layout, parents: Sequence[int]) -> int:
+    """Return the number of cells of the table that a table of the class is absorbed in.
+
+    Parameters
+    ----------
+    layout : Layout
+        The layout of the tables of the features.
+    parents : sequence of int
+        The parents of the class, by position: at least one.
+    """
+    host, added = _host(layout.structure, parents)
+    return math.prod(layout.shapes[host]) * math.prod(layout.n_states[list(added)].tolist())
+
+
+def _host(structure: Structure, parents: Sequence[int]) -> tuple[int, tuple[int, ...]]:
+    """Return the parent whose table absorbs that of the class, and the parents that it gets."""
+    host = max(parents, key=structure.order.index)
+    # earlier in the order than the host, so that no cycle is closed
+    return host, tuple(p for p in parents if p != host and p not in structure.parents[host])
 
 
 def _aligned(own: ClassTable, host: int, group: Sequence[int]) -> np.ndarray:

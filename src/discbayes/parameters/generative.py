@@ -19,8 +19,9 @@ or is an expected count (``missing="em"``).
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -28,10 +29,18 @@ from sklearn.base import BaseEstimator
 from discbayes._deprecation import GapsIsMissing, renamed_parameters
 from discbayes._settings import is_integer
 from discbayes.counts import Counts, FamilyCounts, count_families
+from discbayes.data.domain import Domain
 from discbayes.data.rows import Rows
 from discbayes.engine import Context
 from discbayes.network import CPTs, Layout, Structure, absorb_class, reduce_states
 from discbayes.parameters.em import IncompleteRows, maximize
+from discbayes.parameters.monotone import (
+    monotone_child,
+    monotone_class,
+    monotone_positions,
+    read_monotone,
+)
+from discbayes.parameters.network_prior import NetworkPrior, is_network
 
 PRIORS = ("ess", "dirichlet", "m")
 MISSING = ("available", "em")
@@ -88,6 +97,7 @@ class _Frequency(GapsIsMissing, BaseEstimator):
         self._check()
         layout = Layout.of(structure, data)
         families = count_families(data, layout, counts, context.n_jobs)
+        families = self._with_knowledge(families, data.domain)
         if structure.class_parents:
             return self._absorbed(data, families, counts, context)
         if self.missing == "em" and data.n_missing.any():
@@ -95,7 +105,22 @@ class _Frequency(GapsIsMissing, BaseEstimator):
             rows = IncompleteRows(data.in_memory(who), layout)
             if rows.n_samples:
                 return self._maximized(rows, families, context)
-        return self._tables(families)
+        return self._constrained(self._tables(families), families, data.domain)
+
+    def _with_knowledge(self, families: FamilyCounts, domain: Domain) -> FamilyCounts:
+        """Return the counts with what is known before, if that depends on names and values."""
+        return families
+
+    def _constrained(self, tables: CPTs, families: FamilyCounts, domain: Domain) -> CPTs:
+        """Return the tables within constraints on columns."""
+        return tables
+
+    def _class_shares(self, counted: np.ndarray, layout: Layout, domain: Domain) -> np.ndarray:
+        """Return P(c | parents) from counts; the layout is that of all tables."""
+        own = class_table_layout(counted.shape)
+        cells = np.zeros(own.size)
+        own.table(cells, counted.ndim - 1)[...] = counted[..., None]
+        return own.table(self._smooth(cells, own), counted.ndim - 1)[..., 0]
 
     def _absorbed(
         self, data: Rows, families: FamilyCounts, counts: Counts, context: Context
@@ -108,12 +133,10 @@ class _Frequency(GapsIsMissing, BaseEstimator):
             )
         above = families.layout.structure.class_parents
         counted = class_counts(data, counts, above, context.n_jobs)
-        layout = class_table_layout(counted.shape)
-        cells = np.zeros(layout.size)
-        layout.table(cells, len(above))[...] = counted[..., None]
-        smoothed = layout.table(self._smooth(cells, layout), len(above))[..., 0]
+        shares = self._class_shares(counted, families.layout, data.domain)
+        features = self._constrained(self._tables(families), families, data.domain)
         with np.errstate(divide="ignore"):
-            return absorb_class(self._tables(families), above, np.log(smoothed))
+            return absorb_class(features, above, np.log(shares))
 
     def tables(self, families: FamilyCounts) -> CPTs:
         """Return tables from counts of the families.
@@ -231,12 +254,15 @@ class MaximumAPosteriori(_Frequency):
 
     Parameters
     ----------
-    prior : {"ess", "dirichlet", "m"}, default="ess"
+    prior : {"ess", "dirichlet", "m"} or BayesNet, default="ess"
         Where virtual observations are added: "ess" distributes ``strength`` observations over a
         whole table, "dirichlet" adds ``strength`` to every cell, "m" adds ``strength`` observations
-        to every row.
+        to every row. A network, such as one of an expert (`BayesNet.from_tables`, `read_bif`),
+        distributes them by its probabilities: it counts as ``strength`` rows. Its variables are
+        found by their names and must have the values of the columns (``domains=`` of the
+        classifier); its structure and its class may be others.
     strength : float, default=1.0
-        The number of virtual observations.
+        The number of virtual observations: of a network, the equivalent sample size.
     missing : {"available", "em"}, default="available"
         How rows with missing values are used. "available" counts each family in the rows in which
         it is complete. "em" starts there and maximizes Σ w·log P(y, x observed) + Σ a·log θ by
@@ -247,6 +273,20 @@ class MaximumAPosteriori(_Frequency):
     tol : float, default=1e-6
         EM ends when an iteration raises that sum by no more than this, relative to
         ``max(|sum|, 1)``.
+    monotone : dict of columns to +1 or -1, optional
+        Numeric, ordered or boolean columns in which the odds of the second of two classes never
+        fall (+1) or never rise (-1), whatever else is known of a row and whatever is missing. The
+        tables are those of largest posterior density under this constraint, by isotonic regression.
+        The class must be the only neighbor of such a column: its only parent, or its only child.
+
+    Notes
+    -----
+    Why the odds never fall: let e be what is observed of the other columns. If the class is the
+    only parent of a column x that has no children, P(1 | x, e) / P(0 | x, e) = P(1, e) / P(0, e) ·
+    P(x | 1) / P(x | 0), and the estimates have a last factor that never falls in x. If x has no
+    parents and the class is its only child, P(c, x, e) = P(x)·Σ w(c, h)·P(c | x, h) over the values
+    h of the other parents, with weights that do not depend on x; P(1 | x, h) never falls in x for
+    each h, so the sum of class 1 never falls and that of class 0 never rises.
 
     Examples
     --------
@@ -263,29 +303,131 @@ class MaximumAPosteriori(_Frequency):
     @renamed_parameters(gaps="missing")
     def __init__(
         self,
-        prior: str = "ess",
+        prior: Any = "ess",
         strength: float = 1.0,
         missing: str = "available",
         max_iter: int = 200,
         tol: float = 1e-6,
+        monotone: Mapping[str, int] | None = None,
     ):
         self.prior = prior
         self.strength = strength
         self.missing = missing
         self.max_iter = max_iter
         self.tol = tol
+        self.monotone = monotone
+
+    @property
+    def is_informed(self) -> bool:
+        """Whether the tables depend on names and values of columns: on a network, or an order."""
+        return bool(self.monotone) or is_network(self.prior)
+
+    @property
+    def learns_from_counts(self) -> bool:  # type: ignore[override]
+        """Whether counts of families are enough: what is known of columns needs their names."""
+        return not self.is_informed
+
+    @property
+    def uses_unlabeled(self) -> bool:  # type: ignore[override]
+        """Whether rows without a label can be used, by EM over the class."""
+        return not self.is_informed
 
     def _check(self) -> None:
         super()._check()
-        if self.prior not in PRIORS:
-            raise ValueError(f"prior={self.prior!r} is not one of {', '.join(map(repr, PRIORS))}")
+        if not (is_network(self.prior) or (isinstance(self.prior, str) and self.prior in PRIORS)):
+            known = ", ".join(map(repr, PRIORS))
+            raise ValueError(f"prior={self.prior!r} is not one of {known}, nor a network")
+        read_monotone(self.monotone)
+        if self.is_informed and self.missing == "em":
+            raise ValueError(
+                'missing="em" goes with neither a prior network nor monotone columns: use'
+                ' missing="available"'
+            )
         if not (np.isfinite(self.strength) and self.strength >= 0):
             raise ValueError(f"strength={self.strength!r} must be a number that is at least 0")
 
+    def tables(self, families: FamilyCounts) -> CPTs:
+        """Return tables from counts of the families.
+
+        Parameters
+        ----------
+        families : FamilyCounts
+            The counts.
+
+        Returns
+        -------
+        CPTs
+            The conditional probability tables.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from discbayes.counts import FamilyCounts
+        >>> layout = Layout(Structure.naive(1), np.array([2]), 1)
+        >>> counts = FamilyCounts(layout, np.array([4.0]), np.array([3.0, 1.0]))
+        >>> np.exp(MaximumAPosteriori("dirichlet", 1.0).tables(counts).log_theta).round(2)
+        array([0.67, 0.33])
+        """
+        self._require_plain("counts without the names of columns")
+        return super().tables(families)
+
+    def _require_plain(self, what: str) -> None:
+        """Refuse a prior network and monotone columns."""
+        if self.is_informed:
+            raise ValueError(
+                f"{what} take neither a prior network nor monotone columns: these are for"
+                " BayesNetClassifier(structure, MaximumAPosteriori(...)).fit"
+            )
+
+    def _with_knowledge(self, families: FamilyCounts, domain: Domain) -> FamilyCounts:
+        if not is_network(self.prior):
+            return families
+        return NetworkPrior(self.prior, domain, self.strength).added_to(families)
+
+    def _constrained(self, tables: CPTs, families: FamilyCounts, domain: Domain) -> CPTs:
+        structure = tables.structure
+        directions = monotone_positions(read_monotone(self.monotone), domain, structure)
+        children = [i for i in directions if structure.class_children[i]]
+        if not children:
+            return tables
+        log_theta = tables.log_theta.copy()
+        counts = families.cells + self._virtual(tables.layout)
+        for i in children:
+            feature = domain.features[i]
+            own = tables.layout.table(counts, i)
+            n_ordered = feature.card - feature.missing_value
+            with np.errstate(divide="ignore"):
+                fitted = np.log(monotone_child(own, directions[i], n_ordered))
+            tables.layout.table(log_theta, i)[...] = fitted
+        return replace(tables, log_theta=log_theta)
+
+    def _class_shares(self, counted: np.ndarray, layout: Layout, domain: Domain) -> np.ndarray:
+        above = layout.structure.class_parents
+        if is_network(self.prior):
+            prior = NetworkPrior(self.prior, domain, self.strength)
+            counted = prior.of_class(layout, above, counted)
+        directions = monotone_positions(read_monotone(self.monotone), domain, layout.structure)
+        along = [directions.get(p, 0) for p in above]
+        if not any(along):
+            return super()._class_shares(counted, layout, domain)
+        unordered = [domain.names[p] for p in above if domain.features[p].missing_value]
+        if unordered:
+            raise ValueError(
+                f"monotone: {unordered[0]!r} is a parent of the class with a value for missing,"
+                ' which has no place in an order: use missing="available"'
+            )
+        own = class_table_layout(counted.shape)
+        virtual = own.table(self._virtual(own), counted.ndim - 1)[..., 0]
+        return monotone_class(counted + virtual, along)
+
+    def _virtual(self, layout: Layout) -> np.ndarray:
+        """Return the virtual observations of each cell that do not depend on names and values."""
+        if is_network(self.prior):  # they are among the counts already
+            return np.zeros(layout.size)
+        return np.repeat(self.virtual_counts(layout), np.diff(layout.offsets))
+
     def _smooth(self, counts: np.ndarray, layout: Layout) -> np.ndarray:
-        return _share(
-            counts + np.repeat(self.virtual_counts(layout), np.diff(layout.offsets)), layout
-        )
+        return _share(counts + self._virtual(layout), layout)
 
     def virtual_counts(self, layout: Layout) -> np.ndarray:
         """Return the virtual observations in each cell of the table of each feature.
@@ -309,6 +451,8 @@ class MaximumAPosteriori(_Frequency):
         >>> MaximumAPosteriori("ess", 1.0).virtual_counts(layout)
         array([0.25      , 0.08333333])
         """
+        if is_network(self.prior):
+            self._require_plain("counts without the names of columns")
         sizes = np.diff(layout.offsets)
         depends = np.array(layout.structure.class_children)
         among = {

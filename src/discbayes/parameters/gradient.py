@@ -310,6 +310,8 @@ class GradientLearner(CrossValidatedLearner):
                 " MaximumLikelihood() or MaximumAPosteriori()"
             )
         learner._check()
+        if getattr(learner, "is_informed", False):
+            learner._require_plain(f"the generative estimates of {type(self).__name__}")
         if isinstance(learner, MaximumLikelihood) and not learner.epsilon > 0:
             raise ValueError(
                 f"epsilon={learner.epsilon!r} must be above 0: from probabilities of zero no"

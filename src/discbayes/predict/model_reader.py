@@ -11,7 +11,7 @@ from discbayes.data.domain import Domain
 from discbayes.io.document import MAX_VALUES, hint_of_version, open_document
 from discbayes.io.domains import check_cells, class_array, unpack_domain
 from discbayes.io.errors import ModelFileError, one_line, read_limited
-from discbayes.io.setting_values import unpack_structure
+from discbayes.io.setting_values import unpack_network_structure
 from discbayes.io.validation import (
     CONTENT_ERRORS,
     as_array,
@@ -50,8 +50,9 @@ _MODEL = (
     "feature_names_in",
     "history",
 )
-# what an answer does not depend on: the settings of another fit, the trace, counts, CSV files
-_OPTIONAL = ("calibration", "tallies", "n_samples_seen", "csv_format")
+# what an answer does not depend on: the settings of another fit, the trace, counts, CSV files, and
+# the tables of a class with parents, which those of the network have absorbed
+_OPTIONAL = ("calibration", "tallies", "n_samples_seen", "csv_format", "class_table")
 _ENSEMBLE = ("settings", "scale", "class_shares", "cell_penalty", "members")
 _POOL = ("scale", "doubt", "usual_missing")
 _CALIBRATIONS: dict[str, tuple[str, ...]] = {
@@ -196,7 +197,7 @@ def _member(model: dict[str, Any]) -> tuple[Member, np.ndarray]:
     """Return the network of a parsed model with its calibration, and the class labels."""
     as_object(model, "model", _MODEL, _OPTIONAL)
     domain = unpack_domain(model["domain"])
-    structure = unpack_structure(model["structure"], "structure")
+    structure = unpack_network_structure(model["structure"], "structure")
     network, offset = _network(model["tables"], domain, structure)
     classes = class_array(domain.target, model["class_dtype"], "class_dtype")
     n_columns = len(domain.columns)

@@ -55,6 +55,7 @@ def columns_html(clf: BayesNetClassifier) -> str:
     for i, variable in enumerate(domain.features):
         parents = [domain.names[p] for p in structure.parents[i]]
         row = _column(variable, parents, structure.class_children[i] if is_mixed else None)
+        row[3] += _monotone(clf, variable)
         (unused if variable.card == 1 else rows).append(row)
     header = ["column", "kind", "values", "which", "parents"]
     note = "The class is a parent of every column."
@@ -78,6 +79,16 @@ def _column(variable: Variable, parents: Sequence[str], child: bool | None) -> l
         _names(parents, _MAX_PARENTS) or "–",
     ]
     return cells if child is None else [*cells, "yes" if child else "no"]
+
+
+def _monotone(clf: BayesNetClassifier, variable: Variable) -> str:
+    """Return the note of a column in which the odds of a class are monotone; empty for others."""
+    direction = (getattr(clf.parameters, "monotone", None) or {}).get(variable.name)
+    if direction is None:
+        return ""
+    label = name_html(clf.network_.domain.target.labels[1], _MAX_VALUE)
+    word = "fall" if direction > 0 else "rise"
+    return f"<small>the odds of {label} never {word} as it rises</small>"
 
 
 def _values(variable: Variable) -> str:

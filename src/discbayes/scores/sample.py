@@ -177,6 +177,8 @@ def _learner(given: Any) -> ParameterLearner:
             ' missing="available" inside the search, and missing="em" for the tables of the'
             " structure that it finds"
         )
+    if isinstance(learner, MaximumAPosteriori):
+        learner._require_plain("sample scores inside a search")
     if isinstance(learner, GENERATIVE) and not _smooths(learner):
         raise ValueError(
             f"parameters={learner!r}: a search needs smoothing above zero, as log 0 has no margins"

@@ -30,9 +30,11 @@ class Search(SharedSettings):
     Parameters
     ----------
     required : iterable of edges (parent, child)
-        Edges that must be in the structure.
+        Edges that must be in the structure. An end may be a pattern such as ``"lab_*"``, which
+        stands for all columns that match it.
     forbidden : iterable of edges (parent, child)
-        Edges that must not be in the structure.
+        Edges that must not be in the structure, with patterns too: ``("*", "age")`` leaves "age"
+        without parents.
     max_candidates : int or None
         For each feature, only this many others, those of largest I(Xi;Xj|C), may become its
         parents. All by default.
@@ -53,6 +55,9 @@ class Search(SharedSettings):
         Time limit in seconds; the best structure so far is returned, with a warning.
     callback : callable or None
         Called with the record of each step, a dict; if it returns True the search ends there.
+    tiers : iterable of columns, or of groups of columns
+        The order of the columns in time: none has a parent of a later tier. A tier is a column, a
+        pattern, or a list of them; columns in no tier may be anywhere.
 
     Examples
     --------
@@ -87,6 +92,7 @@ class Search(SharedSettings):
         random_state: Any = None,
         max_time: float | None = None,
         callback: Callable[[dict[str, Any]], Any] | None = None,
+        tiers: Iterable[Any] = (),
     ):
         self.required = required
         self.forbidden = forbidden
@@ -96,6 +102,7 @@ class Search(SharedSettings):
         self.random_state = random_state
         self.max_time = max_time
         self.callback = callback
+        self.tiers = tiers
 
     def learn(self, data: Rows, counts: Counts, context: Context) -> Structure:
         """Search for a structure; when interrupted, return the best one so far.
@@ -195,6 +202,7 @@ class Run:
             search.max_candidates,
             search.start,
             n_rows=float(counts.class_count.sum()),
+            tiers=search.tiers,
         )
         self.structure = self.limits.start
         self.all_left_out: list[tuple[int, str, list[tuple[str, str]]]] = []

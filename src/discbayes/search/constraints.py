@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,7 @@ class Constraints:
         max_candidates: int | None = None,
         start: Any = None,
         n_rows: float | None = None,
+        tiers: Iterable[Any] = (),
     ) -> Constraints:
         """Read edges given by names or positions; raise an error for contradictions and cycles.
 
@@ -56,6 +58,13 @@ class Constraints:
         edges = np.argwhere(needed)
         for a, b in edges[barred[edges[:, 0], edges[:, 1]]][:1]:
             raise ValueError(f"the edge {_edge(data, a, b)} is required and forbidden")
+        backwards = _against_tiers(data, tiers)
+        for a, b in edges[backwards[edges[:, 0], edges[:, 1]]][:1]:
+            raise ValueError(
+                f"the edge {_edge(data, a, b)} is required, and the tiers forbid it: there"
+                f" {data.domain.names[a]!r} comes after {data.domain.names[b]!r}"
+            )
+        barred |= backwards
         if edges.size:
             _refuse_cycles(data, needed)
         limits = cls(needed, barred, sizes, max_candidates, _start(data, start, needed, barred))
@@ -167,11 +176,53 @@ def _matrix(data: Encoded, edges: Iterable[Any], what: str) -> np.ndarray:
     for edge in edges:
         if isinstance(edge, str) or len(edge) != 2:
             raise ValueError(f"{what} edges are pairs (parent, child), not {edge!r}")
-        a, b = (column_position(data, end, f"a {what} edge") for end in edge)
-        if a == b:
+        parents, children = (_columns(data, end, f"a {what} edge") for end in edge)
+        if parents == children and len(parents) == 1:
             raise ValueError(f"the {what} edge {edge!r} joins a column with itself")
-        matrix[a, b] = True
+        matrix[np.ix_(parents, children)] = True
+    np.fill_diagonal(matrix, False)
     return matrix
+
+
+def _against_tiers(data: Encoded, tiers: Iterable[Any]) -> np.ndarray:
+    """Return the edges ``[p, i]`` from a column of a later tier to one of an earlier."""
+    target = data.domain.target.name
+    tier_of = np.full(data.n_features, -1)
+    for place, tier in enumerate(tiers):
+        for column in [tier] if isinstance(tier, (str, int, np.integer)) else tier:
+            if column == target and target not in data.domain.names:
+                _require_first(data, np.flatnonzero(tier_of >= 0), place)
+                continue
+            found = np.array(_columns(data, column, "a tier"), np.int64)
+            for i in found[(tier_of[found] >= 0) & (tier_of[found] != place)][:1]:
+                raise ValueError(f"the column {data.domain.names[i]!r} is in two tiers")
+            tier_of[found] = place
+    given = tier_of >= 0
+    return (tier_of[:, None] > tier_of) & given[:, None] & given
+
+
+def _require_first(data: Encoded, before: np.ndarray, place: int) -> None:
+    """Refuse columns in tiers before the class, which is a parent of columns."""
+    if place and before.size:
+        raise ValueError(
+            f"the tiers put {data.domain.names[before[0]]!r} before the class"
+            f" {data.domain.target.name!r}, which has no parents in this search: use"
+            " MarkovBlanketClimb, or leave the class out of the tiers"
+        )
+
+
+def _columns(data: Encoded, column: Any, where: str) -> list[int]:
+    """Return the positions of the columns that a name, a position or a pattern stands for."""
+    names = data.domain.names
+    if isinstance(column, str) and column not in names and set(column) & set("*?["):
+        found = [i for i, name in enumerate(names) if fnmatchcase(name, column)]
+        if not found:
+            raise ValueError(
+                f"{where} has the pattern {column!r}, which no column matches; the columns are"
+                f" {', '.join(names[:20])}"
+            )
+        return found
+    return [column_position(data, column, where)]
 
 
 def column_position(data: Encoded, column: Any, where: str) -> int:

@@ -45,8 +45,8 @@ class MarkovBlanketClimb(EdgeSearch):
         Which edges are kept: all, which rows with missing values need, or those into the class and
         into its children, which are enough for complete rows. Required edges are always kept.
     **shared
-        Settings of every search, see ``Search``; in ``required``, ``forbidden`` and ``start`` the
-        class has the name of the target.
+        Settings of every search, see ``Search``; in ``required``, ``forbidden``, ``tiers`` and
+        ``start`` the class has the name of the target.
 
     Notes
     -----

@@ -149,7 +149,10 @@ def _direct(
         behind = _descendants(parent, wrong[0])
         lost = _descendants(parent, _root(parent, wrong[0])) & ~behind
         if preference[lost].max() == np.inf or preference[behind].max() == PASSED_OVER:
-            raise ValueError(f"no tree keeps to all required and forbidden edges: {problem}")
+            raise ValueError(
+                f"no tree keeps to all required and forbidden edges: {problem}; Branching finds the"
+                " best directed trees"
+            )
         preference[lost] = PASSED_OVER
 
 
