@@ -25,19 +25,23 @@ from discbayes.data.table import (
     is_missing,
 )
 
-EXPAND, DROP, ERROR = DATES = ("expand", "drop", "error")
-YEAR, MONTH, WEEKDAY, HOUR, DAYS = PARTS = ("year", "month", "weekday", "hour", "days")
+EXPAND, DROP = "expand", "drop"
+ERROR = "error"
+DATES = (EXPAND, DROP, ERROR)
+YEAR, MONTH = "year", "month"
+WEEKDAY, HOUR = "weekday", "hour"
+DAYS = "days"
+PARTS = (YEAR, MONTH, WEEKDAY, HOUR, DAYS)
 REFERENCE = np.datetime64("2000-01-01", "s")
 _BEGIN = datetime.datetime(2000, 1, 1)
 _TITLES = {DAYS: "days since 2000"}
 _TIME = r"(?:[T ](\d{1,2}):(\d{2})(?::(\d{2})(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?"
 # The orders in which texts have the numbers of a date. A time zone is not looked at: the hour is
 # that of the clock on the wall.
-YEAR_MONTH_DAY, DAY_MONTH_YEAR, MONTH_DAY_YEAR = ORDERS = (
-    "year-month-day",
-    "day.month.year",
-    "month/day/year",
-)
+YEAR_MONTH_DAY = "year-month-day"
+DAY_MONTH_YEAR = "day.month.year"
+MONTH_DAY_YEAR = "month/day/year"
+ORDERS = (YEAR_MONTH_DAY, DAY_MONTH_YEAR, MONTH_DAY_YEAR)
 _PATTERNS = {
     YEAR_MONTH_DAY: re.compile(rf"(\d{{4}})[-/](\d{{1,2}})[-/](\d{{1,2}}){_TIME}"),
     DAY_MONTH_YEAR: re.compile(rf"(\d{{1,2}})[./-](\d{{1,2}})[./-](\d{{4}}|\d{{2}}){_TIME}"),
