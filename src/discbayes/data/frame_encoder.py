@@ -12,7 +12,8 @@ import numpy as np
 from discbayes._deprecation import renamed_parameters
 from discbayes._text import listed
 from discbayes.data.codebook import MANY_ROWS, Codebook
-from discbayes.data.dates import DATES, EXPAND, expand_dates, expand_known, with_parts
+from discbayes.data.date_columns import expand_dates, expand_known
+from discbayes.data.dates import DATES, EXPAND, with_parts
 from discbayes.data.domain import Domain, Encoded, Variable
 from discbayes.data.evidence import (
     EvidenceColumn,

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from discbayes._text import listed, nearest_first
+from discbayes.data.dates import DatePart, seconds_of_cells, with_parts
 from discbayes.data.domain import Domain, Variable
 from discbayes.data.evidence import Between, Evidence, Likelihood, Not, OneOf, certain_value
 from discbayes.data.labels import is_missing, plain
@@ -44,6 +45,10 @@ class RowEncoder:
         self.by_name = by_name
         self.refuses_unknown = refuses_unknown
         self._position = {name: place for place, name in enumerate(domain.names)}
+        self._dates: dict[str, list[DatePart]] = {}
+        for part in domain.dates:
+            if part is not None:
+                self._dates.setdefault(part.column, []).append(part)
 
     def encode(self, columns: Sequence[Column], n_rows: int) -> tuple[np.ndarray, Cells]:
         """Return the codes of columns, and the cells of evidence by row and column.
@@ -146,7 +151,7 @@ class RowEncoder:
         """Return rows that name their columns; what no row names is unknown."""
         columns: list[list[Any]] = [[_UNNAMED] * len(rows) for _ in self._position]
         for number, row in enumerate(rows):
-            for name, cell in row.items():
+            for name, cell in with_parts(row, self.domain.dates).items():
                 columns[self._place(name)][number] = cell
         return list(columns), len(rows)
 
@@ -162,10 +167,11 @@ class RowEncoder:
         return place
 
     def _named_columns(self, columns: Mapping[Any, Any], by_name: bool) -> tuple[list[Column], int]:
-        found: dict[str, Any] = {str(name): cells for name, cells in columns.items()}
-        if len(found) < len(columns):
+        given: dict[str, Any] = {str(name): cells for name, cells in columns.items()}
+        if len(given) < len(columns):
             raise ValueError("two columns have the same name")
-        n_rows = _one_length(list(found.values()))
+        n_rows = _one_length(list(given.values()))
+        found = self._with_date_parts(given)
         if (
             not self.named
             and len(found) == len(self._position)
@@ -183,15 +189,24 @@ class RowEncoder:
             raise ValueError(f"the rows have none of the columns of the fit: {listed(lacking)}")
         return [found.get(name) for name in self._position], n_rows
 
+    def _with_date_parts(self, columns: Mapping[str, Any]) -> dict[str, Any]:
+        """Return columns with the parts of dates in the place of dates."""
+        found = dict(columns)
+        for name in columns.keys() & self._dates.keys():
+            seconds = seconds_of_cells(list(found.pop(name)), self._dates[name][0])
+            found.update({part.name: part.values(seconds) for part in self._dates[name]})
+        return found
+
     def _matrix(self, X: Any) -> tuple[list[Column], int]:
         array = _as_matrix(X)
-        if array.shape[1] != len(self._position):
-            raise ValueError(
-                f"the rows have {array.shape[1]} columns, and the model {len(self._position)}"
-            )
+        names = self.domain.columns
+        if array.shape[1] != len(names):
+            raise ValueError(f"the rows have {array.shape[1]} columns, and the model {len(names)}")
         if not array.shape[0]:
             raise ValueError("there are no rows")
         columns = [array[:, place] for place in range(array.shape[1])]
+        if self._dates:
+            return self._named_columns(dict(zip(names, columns, strict=True)), by_name=True)
         return [each if _is_numbers(each) else each.tolist() for each in columns], len(array)
 
 
