@@ -3,13 +3,14 @@
 import datetime
 import json
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 
-from discbayes import BayesNetClassifier, BayesNetEnsemble, Between, load
+from discbayes import BayesNetClassifier, BayesNetEnsemble, Between, load, predict
 from discbayes.data import FrameEncoder
 from discbayes.data.dates import (
     ORDERS,
@@ -277,3 +278,26 @@ def test_hostile_files_are_refused(change, match, model, tmp_path):
     path.write_bytes(seal(content, 4))
     with pytest.raises(ModelFileError, match=match):
         load(path)
+
+
+def test_numpy_alone_answers_rows_with_dates(model, tmp_path):
+    path = tmp_path / "model.json"
+    model.save(path)
+    alone = predict.load(path)
+    expected = model.predict_proba(FRAME)
+    assert np.allclose(alone.predict_proba(FRAME), expected, atol=1e-12)
+    days = [None if day is pd.NaT else day.date().isoformat() for day in FRAME["admitted"]]
+    columns = {"size": FRAME["size"].to_list(), "admitted": days, "ward": FRAME["ward"].to_list()}
+    assert np.allclose(alone.predict_proba(columns), expected, atol=1e-12)
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    assert np.allclose(alone.predict_proba(rows), expected, atol=1e-12)
+    matrix = np.array([list(row.values()) for row in rows], dtype=object)
+    assert np.allclose(alone.predict_proba(matrix), expected, atol=1e-12)
+
+
+def test_the_schema_has_the_fields_of_dates(model, tmp_path):
+    jsonschema = pytest.importorskip("jsonschema")
+    folder = Path(__file__).parents[2] / "docs" / "model-file"
+    schema = json.loads((folder / "model.schema.json").read_text(encoding="utf-8"))
+    model.save(tmp_path / "model.json")
+    jsonschema.validate(json.loads((tmp_path / "model.json").read_text()), schema)

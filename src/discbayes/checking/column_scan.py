@@ -39,7 +39,8 @@ NUMBERS = {
     GROUPED_POINT: rf"^{_GROUP}({_SPACES}\d{{3}})+\.\d+$",
     GROUPED_COMMA: rf"^{_GROUP}({_SPACES}\d{{3}})+,\d+$",
 }
-ISO, POINTS, SLASHES = "year-month-day", "day.month.year", "day/month/year"
+ISO = "year-month-day"
+POINTS, SLASHES = "day.month.year", "day/month/year"
 DATES = {
     ISO: rf"^\d{{4}}[-/]\d{{1,2}}[-/]\d{{1,2}}{_TIME}$",
     POINTS: rf"^\d{{1,2}}\.\d{{1,2}}\.(\d{{4}}|\d{{2}}){_TIME}$",

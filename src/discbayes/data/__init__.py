@@ -8,7 +8,7 @@ if TYPE_CHECKING:
         MDLPDiscretizer,
         TwoResolutionDiscretizer,
     )
-    from discbayes.data.domain import Domain, Encoded, Variable, code_dtype
+    from discbayes.data.domain import Domain, Encoded, Ordered, Variable, code_dtype
     from discbayes.data.evidence import Between, Evidence, Likelihood, Not, OneOf
     from discbayes.data.frame_encoder import FrameEncoder
     from discbayes.data.targets import DataWarning
@@ -23,7 +23,7 @@ else:
                 "MDLPDiscretizer",
                 "TwoResolutionDiscretizer",
             ],
-            "domain": ["Domain", "Encoded", "Variable", "code_dtype"],
+            "domain": ["Domain", "Encoded", "Ordered", "Variable", "code_dtype"],
             "evidence": ["Between", "Evidence", "Likelihood", "Not", "OneOf"],
             "frame_encoder": ["FrameEncoder"],
             "targets": ["DataWarning"],
@@ -42,6 +42,7 @@ __all__ = [
     "MDLPDiscretizer",
     "Not",
     "OneOf",
+    "Ordered",
     "TwoResolutionDiscretizer",
     "Variable",
     "code_dtype",

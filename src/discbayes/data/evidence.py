@@ -138,12 +138,12 @@ class OneOf(_Set):
 
 @dataclass(frozen=True)
 class Between(_Set):
-    """Evidence that the number of a column lies in a range.
+    """Evidence that the number of a column lies in a range, or its value in one of their order.
 
     Parameters
     ----------
-    low, high : float or None
-        The ends of the range; None for an open end.
+    low, high : float, str or None
+        The ends of the range; None for an open end. Of ordered categories they are values.
     inclusive : {"both", "left", "right", "neither"}, default="both"
         Which ends belong to the range.
 
@@ -156,23 +156,55 @@ class Between(_Set):
     [0.0, 0.5, 0.5]
     """
 
-    low: float | None = None
-    high: float | None = None
+    low: float | str | None = None
+    high: float | str | None = None
     inclusive: str = "both"
 
     def __post_init__(self) -> None:
+        if isinstance(self.low, str) or isinstance(self.high, str):
+            self._check_labels()
+            return
         for name in ("low", "high"):
             end = getattr(self, name)
             number = -math.inf if end is None else float_or_nan(end)
             if isinstance(end, (bool, str)) or math.isnan(number):
                 raise ValueError(f"{name}={end!r} of Between must be a number, or None")
             object.__setattr__(self, name, None if math.isinf(number) else number)
+        self._check_inclusive()
+        if self.low is not None and self.high is not None and self.low > self.high:
+            raise ValueError(f"Between({self.low:g}, {self.high:g}) is empty: low is above high")
+
+    def _check_labels(self) -> None:
+        """Refuse a range of which one end only is a value of ordered categories."""
+        self._check_inclusive()
+        if not all(isinstance(end, (str, type(None))) for end in (self.low, self.high)):
+            raise ValueError(f"{self!r} mixes strings and numbers")
+
+    def _check_inclusive(self) -> None:
         if self.inclusive not in _SIDES:
             raise ValueError(
                 f"inclusive={self.inclusive!r} of Between must be one of {listed(_SIDES)}"
             )
-        if self.low is not None and self.high is not None and self.low > self.high:
-            raise ValueError(f"Between({self.low:g}, {self.high:g}) is empty: low is above high")
+
+    def _ordered_members(self, variable: Variable) -> np.ndarray:
+        """Return which codes of ordered categories are in the range."""
+        ends = {"low": -1, "high": len(variable.values)}
+        for name in ends:
+            end = getattr(self, name)
+            if end is None:
+                continue
+            if end not in variable.values:
+                raise ValueError(
+                    f"{end!r} of {self!r} is not a value of the column {variable.name!r}:"
+                    f" {listed(variable.values)}"
+                )
+            ends[name] = variable.values.index(end)
+        places = np.arange(variable.card)
+        with_low, with_high = _SIDES[self.inclusive]
+        above = places >= ends["low"] if with_low else places > ends["low"]
+        below = places <= ends["high"] if with_high else places < ends["high"]
+        found: np.ndarray = above & below & (places < len(variable.values))
+        return found
 
     def members(self, variable: Variable) -> np.ndarray:
         """Return which codes of a column hold a number of the range.
@@ -180,7 +212,7 @@ class Between(_Set):
         Parameters
         ----------
         variable : Variable
-            The column, which must have numbers.
+            The column, which must have numbers, or values in an order.
 
         Returns
         -------
@@ -193,13 +225,17 @@ class Between(_Set):
         >>> Between(7, 9, "neither").members(Variable("size", "numeric", (6, 7, 8, 9)))
         array([False, False,  True, False])
         """
+        if variable.ordered:
+            return self._ordered_members(variable)
         if variable.kind != "numeric":
             raise ValueError(
                 f"the column {variable.name!r} has no numbers, and {self!r} is a range of numbers:"
                 " use OneOf"
             )
-        low = -math.inf if self.low is None else self.low
-        high = math.inf if self.high is None else self.high
+        if isinstance(self.low, str) or isinstance(self.high, str):
+            raise ValueError(f"the column {variable.name!r} has numbers, and {self!r} has labels")
+        low = -math.inf if self.low is None else float(self.low)
+        high = math.inf if self.high is None else float(self.high)
         with_low, with_high = _SIDES[self.inclusive]
         if variable.cuts is None:
             numbers = np.array(variable.values, dtype=np.float64)
@@ -217,10 +253,15 @@ class Between(_Set):
         with_low, with_high = _SIDES[self.inclusive]
         texts = []
         if self.low is not None:
-            texts.append(f"{'≥' if with_low else '>'} {self.low:g}")
+            texts.append(f"{'≥' if with_low else '>'} {_end(self.low)}")
         if self.high is not None:
-            texts.append(f"{'≤' if with_high else '<'} {self.high:g}")
+            texts.append(f"{'≤' if with_high else '<'} {_end(self.high)}")
         return " and ".join(texts) or "has any value"
+
+
+def _end(end: float | str) -> str:
+    """Return the end of a range as text."""
+    return end if isinstance(end, str) else f"{end:g}"
 
 
 @dataclass(frozen=True, init=False)

@@ -12,7 +12,8 @@ import numpy as np
 from discbayes._deprecation import renamed_parameters
 from discbayes._text import listed
 from discbayes.data.codebook import MANY_ROWS, Codebook
-from discbayes.data.dates import DATES, EXPAND, expand_dates, expand_known, with_parts
+from discbayes.data.date_columns import expand_dates, expand_known
+from discbayes.data.dates import DATES, EXPAND, with_parts
 from discbayes.data.domain import Domain, Encoded, Variable
 from discbayes.data.evidence import (
     EvidenceColumn,
@@ -71,14 +72,14 @@ class FrameEncoder:
         The treatment of missing values at fit: they keep the code for missing, they become a value
         of their own in the columns that have any, at fit and in `transform`, their rows are
         dropped, or they are refused.
-    dates : "expand", "drop" or "error", default="expand"
-        The treatment of columns of dates at fit: year, month, weekday, hour and days since 2000 are
-        columns in their place, they are left out, or they are refused.
     unknown : "marginalize" or "error", default="marginalize"
         The treatment of a value in `transform` that did not occur at fit: it counts as missing, or
         it is refused.
     n_jobs : int or None, default=None
         The number of threads; -1 for all cores.
+    dates : "expand", "drop" or "error", default="expand"
+        The treatment of columns of dates at fit: year, month, weekday, hour and days since 2000 are
+        columns in their place, they are left out, or they are refused.
 
     Attributes
     ----------

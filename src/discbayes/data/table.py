@@ -109,7 +109,8 @@ class CategoricalColumn:
     """One column of labels: cell ``m`` holds ``levels[places[m]]``; -1 is a missing value.
 
     If ``declared``, the levels are the categories that the table itself states, in its order.
-    ``text`` marks plain strings, which may turn out to be identifiers.
+    ``text`` marks plain strings, which may turn out to be identifiers, ``ordered`` declared levels
+    whose order means something.
     """
 
     position: int
@@ -118,6 +119,7 @@ class CategoricalColumn:
     declared: bool = False
     text: bool = False
     evidence: Mapping[int, Any] | None = None
+    ordered: bool = False
 
     @property
     def positions(self) -> np.ndarray:

@@ -242,9 +242,11 @@ def _read_categories(series: nw.Series[Any], position: int, name: str) -> Catego
     if hasattr(native, "cat") and series.implementation.is_pandas_like():
         levels = [plain(value) for value in native.cat.categories.tolist()]
         check_levels(levels, name)
-        return CategoricalColumn(
-            position, native.cat.codes.to_numpy().astype(np.int32), levels, declared=True
-        )
+        codes = native.cat.codes.to_numpy().astype(np.int32)
+        ordered = bool(native.cat.ordered)
+        return CategoricalColumn(position, codes, levels, declared=True, ordered=ordered)
+    if series.implementation.is_pyarrow() and getattr(native.type, "ordered", False):
+        return _read_ordered_arrow(native, position)
     places, seen = factorize_series(series)
     if series.dtype != nw.Enum:
         return CategoricalColumn(position, places, seen)
@@ -252,6 +254,15 @@ def _read_categories(series: nw.Series[Any], position: int, name: str) -> Catego
     index = {value: place for place, value in enumerate(levels)}
     to_declared = np.array([index[value] for value in seen] + [-1], dtype=np.int32)
     return CategoricalColumn(position, to_declared[places], levels, declared=True)
+
+
+def _read_ordered_arrow(native: Any, position: int) -> CategoricalColumn:
+    """Read a dictionary of arrow whose order means something."""
+    unified = native.unify_dictionaries()
+    levels = unified.chunk(0).dictionary.to_pylist() if unified.num_chunks else []
+    codes = [chunk.indices.cast("int32").fill_null(-1).to_numpy() for chunk in unified.chunks]
+    places = np.concatenate([np.zeros(0, np.int32), *codes])
+    return CategoricalColumn(position, places, levels, declared=True, ordered=True)
 
 
 def factorize_series(series: nw.Series[Any]) -> tuple[np.ndarray, list[Any]]:

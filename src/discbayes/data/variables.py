@@ -16,7 +16,7 @@ from sklearn.utils.validation import has_fit_parameter
 from discbayes._text import listed
 from discbayes.data.dates import DatePart
 from discbayes.data.discretize import DISCRETIZERS, CutPointDiscretizer, MDLPDiscretizer
-from discbayes.data.domain import Domain, Variable
+from discbayes.data.domain import Domain, Ordered, Variable
 from discbayes.data.histogram import (
     ClassLabels,
     CutPoints,
@@ -132,7 +132,7 @@ def _domain(name: Any, values: Sequence[Any]) -> tuple[Any, ...]:
     check_levels(known, str(name))
     if len(set(known)) < len(known):
         raise ValueError(f"domains[{name!r}] lists a value twice: {known!r}")
-    return tuple(known)
+    return Ordered(known) if isinstance(values, Ordered) else tuple(known)
 
 
 def resolve_discretizer(discretizer: Any, n_jobs: int | None) -> Any:
@@ -154,7 +154,7 @@ def fit_variables(
     for part in table.parts:
         if isinstance(part, CategoricalColumn):
             n_present = int(np.count_nonzero(part.places >= 0))
-            seen = SeenLabels(part.levels, part.declared, part.text, n_present)
+            seen = SeenLabels(part.levels, part.declared, part.text, n_present, part.ordered)
             found[part.position] = labels_variable(
                 seen, table.names[part.position], part.position, declared
             )
@@ -225,8 +225,13 @@ def settled_variable(
 ) -> Variable | None:
     """Return the variable of a column whose values are known beforehand; None for others."""
     if position in declared.domains:
-        return Variable(name, "categorical", declared.domains[position])
+        return declared_variable(name, declared.domains[position])
     return Variable(name, "boolean", (False, True)) if boolean else None
+
+
+def declared_variable(name: str, values: tuple[Any, ...]) -> Variable:
+    """Return the variable of a column whose values are declared."""
+    return Variable(name, "categorical", tuple(values), ordered=isinstance(values, Ordered))
 
 
 @dataclass(frozen=True)
@@ -237,14 +242,15 @@ class SeenLabels:
     declared: bool
     text: bool
     n_present: int
+    ordered: bool = False
 
 
 def labels_variable(seen: SeenLabels, name: str, position: int, declared: Declared) -> Variable:
     """Return the variable of a column of labels."""
     if position in declared.domains:
-        return Variable(name, "categorical", declared.domains[position])
+        return declared_variable(name, declared.domains[position])
     if seen.declared:
-        return Variable(name, "categorical", tuple(seen.levels))
+        return Variable(name, "categorical", tuple(seen.levels), ordered=seen.ordered)
     if seen.text and position not in declared.categories:
         _warn_of_numbers(seen, name)
         _refuse_decimal_commas(seen, name)

@@ -44,7 +44,7 @@ from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 from discbayes._lazy_imports import is_installed, need
 from discbayes._text import nearest_first
 from discbayes.data import Encoded, FrameEncoder
-from discbayes.data.dates import expand_dates
+from discbayes.data.date_columns import expand_dates
 from discbayes.data.folds import stratified_folds
 from discbayes.data.table import CategoricalColumn, NumericColumns, Table
 from discbayes.data.table_reader import read_table

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from discbayes.data.dates import DatePart, expand_known, with_parts
+from discbayes.data.date_columns import expand_known
+from discbayes.data.dates import DatePart, with_parts
 from discbayes.data.mappings import read_mappings
 from discbayes.data.table import Table
 from discbayes.data.table_reader import read_table

@@ -4,6 +4,7 @@
 Python               JSON
 ===================  =================================================
 tuple, set           ``{"tuple": [...]}``, ``{"set": [...]}``
+Ordered              ``{"ordered": [...]}``
 dict                 ``{"dict": [[key, value], ...]}``
 inf, nan             ``{"float": "inf"}``
 numpy array          ``{"array": {...}}``, or ``{"labels": [...]}`` for strings
@@ -29,6 +30,7 @@ from typing import Any
 
 import numpy as np
 
+from discbayes.data.domain import Ordered
 from discbayes.io.validation import (
     MAX_DEPTH,
     as_array,
@@ -142,6 +144,8 @@ def _pack_container(value: Any) -> Any:
         return {"dict": [[pack(key), pack(item)] for key, item in value.items()]}
     if isinstance(value, list):
         return [pack(item) for item in value]
+    if type(value) is Ordered:
+        return {"ordered": [pack(item) for item in value]}
     if type(value) is tuple:
         return {"tuple": [pack(item) for item in value]}
     if isinstance(value, (set, frozenset)):
@@ -258,6 +262,7 @@ def unpack_structure(value: Any, where: str) -> Structure:
 
 
 _READERS = {
+    "ordered": lambda value, where: Ordered(_unpack_list(value, where)),
     "tuple": lambda value, where: tuple(_unpack_list(value, where)),
     "set": _unpack_set,
     "dict": _unpack_dict,

@@ -10,7 +10,8 @@ where u are the values of the first l parents, and u' those of the first l − 1
 Below level 0 is P(x), whatever the class. The strength m of each feature and level is the one of
 largest leave-one-out likelihood, which counts give in closed form: the counts of a row are those
 without itself. It is the empirical Bayes form of hierarchical Dirichlet smoothing (Petitjean et al.
-2018). Counts of a numeric feature are spread over neighboring intervals when they are read.
+2018). Counts of a numeric feature are spread over neighboring intervals when they are read,
+and those of an ordered one over neighboring values.
 """
 
 from __future__ import annotations
@@ -164,8 +165,9 @@ class HierarchicalSmoothing(BaseEstimator):
         leave-one-out likelihood.
     bandwidth : float, default=1.5
         The standard deviation by which counts of a numeric feature are spread over neighboring
-        intervals: in intervals, and in 32nds of the rows between them, whichever spreads less. So
-        an interval with many rows keeps its counts. 0 for no spreading.
+        intervals, and those of ordered categories over neighboring values: in intervals, and in
+        32nds of the rows between them, whichever spreads less. So an interval with many rows keeps
+        its counts. 0 for no spreading.
 
     Examples
     --------
@@ -289,11 +291,11 @@ class HierarchicalSmoothing(BaseEstimator):
             raise ValueError(f"bandwidth={self.bandwidth!r} must be at least 0")
 
     def _spread(self, domain: Domain, feature: int, counts: np.ndarray) -> np.ndarray | None:
-        """Return where the counts of each interval of a numeric feature go; None to themselves."""
+        """Return where the counts of each interval or ordered value go; None to themselves."""
         variable = domain.features[feature]
-        if variable.cuts is None or len(variable.cuts) < 2 or not self.bandwidth:
+        n_intervals = len(variable.values) if variable.ordered else len(variable.cuts or ()) + 1
+        if n_intervals < 3 or not self.bandwidth:
             return None
-        n_intervals = len(variable.cuts) + 1
         by_value = counts.sum(axis=1)[:n_intervals]
         rank = (by_value.cumsum() - by_value / 2) / max(by_value.sum(), TINY)
         place = np.arange(n_intervals)

@@ -200,11 +200,11 @@ def _member(model: dict[str, Any]) -> tuple[Member, np.ndarray]:
     structure = unpack_network_structure(model["structure"], "structure")
     network, offset = _network(model["tables"], domain, structure)
     classes = class_array(domain.target, model["class_dtype"], "class_dtype")
-    n_columns = len(domain.columns)
-    if as_int(model["n_features_in"], "n_features_in") != n_columns:
-        raise ValueError(f"n_features_in is not the number of columns, {n_columns}")
+    n_features = len(domain.columns)
+    if as_int(model["n_features_in"], "n_features_in") != n_features:
+        raise ValueError(f"n_features_in is not the number of columns, {n_features}")
     names = model["feature_names_in"]
-    if names is not None and as_list(names, "feature_names_in", n_columns) != domain.columns:
+    if names is not None and as_list(names, "feature_names_in", n_features) != domain.columns:
         raise ValueError("feature_names_in must be the names of the columns, in their order")
     to_probabilities = None
     if "calibration" in model:

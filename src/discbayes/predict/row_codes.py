@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from discbayes._text import listed, nearest_first
-from discbayes.data.dates import seconds_of_cells, with_parts
+from discbayes.data.dates import DatePart, seconds_of_cells, with_parts
 from discbayes.data.domain import Domain, Variable
 from discbayes.data.evidence import Between, Evidence, Likelihood, Not, OneOf, certain_value
 from discbayes.data.labels import is_missing, plain
@@ -45,7 +45,10 @@ class RowEncoder:
         self.by_name = by_name
         self.refuses_unknown = refuses_unknown
         self._position = {name: place for place, name in enumerate(domain.names)}
-        self._columns = domain.columns  # a column of dates in place of its parts
+        self._dates: dict[str, list[DatePart]] = {}
+        for part in domain.dates:
+            if part is not None:
+                self._dates.setdefault(part.column, []).append(part)
 
     def encode(self, columns: Sequence[Column], n_rows: int) -> tuple[np.ndarray, Cells]:
         """Return the codes of columns, and the cells of evidence by row and column.
@@ -164,53 +167,47 @@ class RowEncoder:
         return place
 
     def _named_columns(self, columns: Mapping[Any, Any], by_name: bool) -> tuple[list[Column], int]:
-        found: dict[str, Any] = {str(name): cells for name, cells in columns.items()}
-        if len(found) < len(columns):
+        given: dict[str, Any] = {str(name): cells for name, cells in columns.items()}
+        if len(given) < len(columns):
             raise ValueError("two columns have the same name")
-        n_rows = _one_length(list(found.values()))
+        n_rows = _one_length(list(given.values()))
+        found = self._with_date_parts(given)
         if (
             not self.named
-            and len(found) == len(self._columns)
-            and not found.keys() & set(self._columns)
+            and len(found) == len(self._position)
+            and not found.keys() & self._position
         ):
-            return self._of_features(list(found.values())), n_rows
-        lacking = [name for name in self._columns if name not in found]
-        surplus = [name for name in found if name not in self._columns]
+            return list(found.values()), n_rows
+        lacking = [name for name in self._position if name not in found]
+        surplus = [name for name in found if name not in self._position]
         if (lacking or surplus) and not by_name:
             raise ValueError(
                 f"the columns differ from those at fit: missing {listed(lacking)}; new"
                 f" {listed(surplus)}"
             )
-        if len(lacking) == len(self._columns):
+        if len(lacking) == len(self._position):
             raise ValueError(f"the rows have none of the columns of the fit: {listed(lacking)}")
-        return self._of_features([found.get(name) for name in self._columns]), n_rows
+        return [found.get(name) for name in self._position], n_rows
+
+    def _with_date_parts(self, columns: Mapping[str, Any]) -> dict[str, Any]:
+        """Return columns with the parts of dates in the place of dates."""
+        found = dict(columns)
+        for name in columns.keys() & self._dates.keys():
+            seconds = seconds_of_cells(list(found.pop(name)), self._dates[name][0])
+            found.update({part.name: part.values(seconds) for part in self._dates[name]})
+        return found
 
     def _matrix(self, X: Any) -> tuple[list[Column], int]:
         array = _as_matrix(X)
-        if array.shape[1] != len(self._columns):
-            raise ValueError(
-                f"the rows have {array.shape[1]} columns, and the model {len(self._columns)}"
-            )
+        names = self.domain.columns
+        if array.shape[1] != len(names):
+            raise ValueError(f"the rows have {array.shape[1]} columns, and the model {len(names)}")
         if not array.shape[0]:
             raise ValueError("there are no rows")
         columns = [array[:, place] for place in range(array.shape[1])]
-        found = [each if _is_numbers(each) else each.tolist() for each in columns]
-        return self._of_features(found), len(array)
-
-    def _of_features(self, columns: list[Column]) -> list[Column]:
-        """Return the cells of each feature: the parts of dates in place of their column."""
-        cells = dict(zip(self._columns, columns, strict=True))
-        seconds: dict[str, np.ndarray] = {}
-        found: list[Column] = []
-        for name, part in zip(self.domain.names, self.domain.dates, strict=True):
-            given = cells[name if part is None else part.column]
-            if part is None or given is None:
-                found.append(given)
-                continue
-            if part.column not in seconds:
-                seconds[part.column] = seconds_of_cells(given, part)
-            found.append(part.values(seconds[part.column]))
-        return found
+        if self._dates:
+            return self._named_columns(dict(zip(names, columns, strict=True)), by_name=True)
+        return [each if _is_numbers(each) else each.tolist() for each in columns], len(array)
 
 
 class _Unnamed:

@@ -108,7 +108,8 @@ def summarize(model: PosteriorClassifier) -> ModelSummary:
     examples: dict[str, str] = {}
     more: list[str] = []
     if isinstance(model, BayesNetEnsemble):
-        facts, shares, names = ensemble_facts(model), model.feature_importances_, domain.columns
+        facts, shares = ensemble_facts(model), model.feature_importances_
+        names = domain.columns
         prior = model.class_shares_
     else:
         assert isinstance(model, BayesNetClassifier)

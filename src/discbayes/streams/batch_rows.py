@@ -11,7 +11,7 @@ import narwhals as nw
 import numpy as np
 
 from discbayes._text import listed, nearest_first
-from discbayes.data.dates import expand_known
+from discbayes.data.date_columns import expand_known
 from discbayes.data.domain import Domain
 from discbayes.data.frame_encoder import FrameEncoder, complete_rows
 from discbayes.data.table import CategoricalColumn, Table, default_names

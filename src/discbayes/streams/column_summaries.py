@@ -69,6 +69,7 @@ class LabelSummary(ColumnSummary):
         self._stated: list[Any] | None = None  # the categories, where the table itself states them
         self._first: list[Any] | None = None  # the labels of the first batch
         self._text = False
+        self._ordered = False
         self._n_present = 0
 
     def add(self, part: Part, place: int, labels: ClassLabels) -> None:
@@ -80,6 +81,7 @@ class LabelSummary(ColumnSummary):
         self._check_same_categories(part.levels, stated)
         self._n_present += int(np.count_nonzero(part.places >= 0))
         self._text |= part.text
+        self._ordered |= part.ordered
         if not part.declared and self.position not in self.declared.domains:
             self._add_labels(part.levels)
 
@@ -98,6 +100,7 @@ class LabelSummary(ColumnSummary):
         self._check_same_categories(later._first or [], later._stated)
         self._n_present += later._n_present
         self._text |= later._text
+        self._ordered |= later._ordered
         self._add_labels(later._index)
 
     def _add_labels(self, labels: Iterable[Any]) -> None:
@@ -108,7 +111,8 @@ class LabelSummary(ColumnSummary):
     def variable(self, n_classes: int, discretizer: Any, class_codes: np.ndarray) -> Variable:
         """Return the variable whose values are the labels."""
         levels = list(self._index) if self._stated is None else self._stated
-        seen = SeenLabels(levels, self._stated is not None, self._text, self._n_present)
+        stated = self._stated is not None
+        seen = SeenLabels(levels, stated, self._text, self._n_present, self._ordered)
         return labels_variable(seen, self.name, self.position, self.declared)
 
 

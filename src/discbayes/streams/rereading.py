@@ -91,6 +91,7 @@ def _part_head(part: Part) -> dict[str, Any]:
         "levels": part.levels,
         "declared": part.declared,
         "text": part.text,
+        "ordered": part.ordered,
     }
 
 
@@ -107,9 +108,8 @@ def _read_part(file: IO[bytes], head: dict[str, Any]) -> Part:
     array = np.load(file, allow_pickle=False)
     if "positions" in head:
         return NumericColumns(array, np.array(head["positions"]), head["boolean"])
-    return CategoricalColumn(
-        head["position"], array, head["levels"], head["declared"], head["text"]
-    )
+    stated = {name: head[name] for name in ("declared", "text", "ordered")}
+    return CategoricalColumn(head["position"], array, head["levels"], **stated)
 
 
 class RereadRows:

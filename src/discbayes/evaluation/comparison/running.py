@@ -18,7 +18,7 @@ from discbayes._files import replace_file
 from discbayes._settings import is_integer
 from discbayes._temporary import TemporaryFolder
 from discbayes._version import __version__
-from discbayes.data.dates import expand_dates
+from discbayes.data.date_columns import expand_dates
 from discbayes.data.folds import stratified_folds
 from discbayes.data.table import NumericColumns
 from discbayes.data.table_reader import read_table
