@@ -32,6 +32,7 @@ export class Network {
     this.labels = payload.labels;
     this.kinds = payload.kinds;
     this.cuts = payload.cuts;
+    this.hasMissing = payload.has_missing || this.labels.map(() => false); // whether the last value is "missing"
     this.target = payload.target;
     this.classes = payload.classes;
     this.parents = payload.parents; // those of inference: a class with parents is absorbed in one of their tables

@@ -1,10 +1,10 @@
 // Evidence that is not one value: sets, ranges, negations and likelihoods. Each kind is an object of JSON with one field,
 // and stands for a likelihood of the values of a column.
 
+import { SIDES, rangeOf } from "../engine/ranges.js";
 import { isObject, reads } from "./checks.js";
 import { cardOf, intervalOf, keyOf, labelsOf } from "./variables.js";
 
-const SIDES = { both: [true, true], left: [true, false], right: [false, true], neither: [false, false] };
 const FIELDS = ["one_of", "between", "not", "likelihood"];
 const MAX_DEPTH = 10; // of sets in sets
 
@@ -58,7 +58,8 @@ function members(variable, evidence, depth) {
   return found;
 }
 
-function inRange({ name, kind, values, cuts, ...rest }, evidence) {
+function inRange(variable, evidence) {
+  const { name, kind, values, cuts } = variable;
   const { between: ends, inclusive = "both" } = evidence;
   reads(kind === "numeric", `column "${name}" has no numbers, and between is a range of numbers: use oneOf`);
   reads(Array.isArray(ends) && ends.length === 2, "between has two ends, a number or null each");
@@ -66,18 +67,7 @@ function inRange({ name, kind, values, cuts, ...rest }, evidence) {
   reads(Object.hasOwn(SIDES, inclusive), `inclusive of between must be one of ${Object.keys(SIDES).join(", ")}`);
   const [low, high] = [ends[0] === null ? -Infinity : ends[0], ends[1] === null ? Infinity : ends[1]];
   reads(low <= high, `the range from ${low} to ${high} is empty`);
-  return rangeOf({ values, cuts, ...rest }, low, high, inclusive);
-}
-
-// Which codes of a column of numbers hold one of a range; an interval does if any of its numbers is in the range.
-export function rangeOf(variable, low, high, inclusive = "both") {
-  const [withLow, withHigh] = SIDES[inclusive];
-  const { values, cuts } = variable;
-  const found = new Array(cardOf(variable)).fill(false);
-  const isBelow = (number) => (withHigh ? number <= high : number < high);
-  if (cuts === null) values.forEach((x, code) => { found[code] = (withLow ? x >= low : x > low) && isBelow(x); });
-  else [-Infinity, ...cuts].forEach((from, code) => { found[code] = (code < cuts.length ? cuts[code] : Infinity) > low && isBelow(from); });
-  return found;
+  return rangeOf(cuts, values, cardOf(variable), low, high, inclusive);
 }
 
 function weights(variable, given) {

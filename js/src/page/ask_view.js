@@ -1,6 +1,7 @@
 // The section Ask: the fields for known values, and the answers of the model for them.
 
 import { byId, make, named, namedValue } from "./elements.js";
+import { makeEvidenceEditor } from "./evidence_editor.js";
 import { intervalOf, largestFirst, listed, percent, shortened, signed } from "./formatting.js";
 import { startNetworkView } from "./network_view.js";
 
@@ -13,6 +14,7 @@ const IMPOSSIBLE =
 
 export function startAskView(model) {
   const known = new Int32Array(model.names.length).fill(-1);
+  const soft = new Map(); // evidence that is not one value: of each feature its likelihoods and words
   const rows = [];
   const bars = [];
   let posterior = null;
@@ -55,7 +57,11 @@ export function startAskView(model) {
         number = make("input", { type: "number", step: "any", ...hints });
         item.append(number);
       }
-      rows.push({ item, select, number, text: name.toLowerCase() });
+      const hint = `${name}: several values, a range or likelihoods`;
+      const more = make("button", { type: "button", class: "quiet", title: hint, "aria-label": hint, "aria-expanded": "false" }, "…");
+      item.append(more);
+      item.classList.toggle("single", number === null);
+      rows.push({ item, select, number, more, editor: null, text: name.toLowerCase() });
       list.append(item);
     });
     byId("features").append(list);
@@ -63,24 +69,62 @@ export function startAskView(model) {
   }
 
   function learn(feature, code) {
-    if (known[feature] === code) return;
+    if (known[feature] === code && rows[feature].editor === null) return;
     set(feature, code);
     answer();
   }
 
   function set(feature, code) {
+    closeEditor(feature);
     known[feature] = code;
     rows[feature].select.value = String(code);
-    rows[feature].item.classList.toggle("known", code !== -1);
-    network.changed(feature);
+    mark(feature);
+  }
+
+  function mark(feature) {
+    const isSet = known[feature] !== -1 || soft.has(feature);
+    rows[feature].item.classList.toggle("known", isSet);
+    network.changed(feature, isSet);
+  }
+
+  // Show the fields for what is not one value, of which nothing follows until they are filled in.
+  function openEditor(feature) {
+    set(feature, -1);
+    const row = rows[feature];
+    if (row.number !== null) row.number.value = "";
+    row.more.setAttribute("aria-expanded", "true");
+    row.editor = makeEvidenceEditor(model, feature, (found) => {
+      if (found === null) soft.delete(feature);
+      else soft.set(feature, found);
+      mark(feature);
+      answer();
+    });
+    row.item.append(row.editor.element);
+    row.editor.focus();
+    answer();
+  }
+
+  function closeEditor(feature) {
+    const row = rows[feature];
+    if (row.editor === null) return;
+    row.editor.element.remove();
+    row.more.setAttribute("aria-expanded", "false");
+    row.editor = null;
+    soft.delete(feature);
   }
 
   function reset() {
-    rows.forEach(({ number }, feature) => {
+    rows.forEach(({ number, editor }, feature) => {
       if (number !== null) number.value = "";
-      if (known[feature] !== -1) set(feature, -1);
+      if (known[feature] !== -1 || editor !== null) set(feature, -1);
     });
     answer();
+  }
+
+  // A feature with what is known of it, as texts and elements.
+  function knownOf(feature) {
+    if (soft.has(feature)) return [named(model.names[feature]), soft.get(feature).words];
+    return namedValue(model, feature, known[feature]);
   }
 
   function goTo(feature) {
@@ -110,17 +154,23 @@ export function startAskView(model) {
   function listen() {
     const features = byId("features");
     features.addEventListener("change", (event) => {
-      if (event.target.tagName !== "SELECT") return;
       const feature = featureOf(event);
-      const { number } = rows[feature];
+      const { number, select } = rows[feature];
+      if (event.target !== select) return;
       const code = Number(event.target.value);
       if (number !== null && intervalOf(model.cuts[feature], number.valueAsNumber) !== code) number.value = "";
       learn(feature, code);
     });
     features.addEventListener("input", (event) => {
-      if (event.target.tagName !== "INPUT") return;
       const feature = featureOf(event);
+      if (event.target !== rows[feature].number) return;
       learn(feature, intervalOf(model.cuts[feature], event.target.valueAsNumber));
+    });
+    features.addEventListener("click", (event) => {
+      const feature = featureOf(event);
+      if (feature === null || event.target !== rows[feature].more) return;
+      if (rows[feature].editor === null) openEditor(feature);
+      else learn(feature, -1);
     });
     byId("reset").addEventListener("click", reset);
     byId("find").addEventListener("input", find);
@@ -142,19 +192,20 @@ export function startAskView(model) {
 
   // A printed report has no fields: a sentence lists the known values.
   function listKnown() {
-    const set = [...known.keys()].filter((feature) => known[feature] !== -1);
-    const parts = set.map((feature) => make("span", {}, ...namedValue(model, feature, known[feature])));
+    const set = [...known.keys()].filter((feature) => known[feature] !== -1 || soft.has(feature));
+    const parts = set.map((feature) => make("span", {}, ...knownOf(feature)));
     byId("known").replaceChildren("Known: ", ...(parts.length === 0 ? ["nothing"] : listed(parts)), ".");
   }
 
   // ---- answers
 
   function answer(announced = true) {
-    const count = known.reduce((sum, code) => sum + (code === -1 ? 0 : 1), 0);
+    const count = known.reduce((sum, code) => sum + (code === -1 ? 0 : 1), soft.size);
+    const likelihoods = new Map([...soft].map(([feature, { likelihood }]) => [feature, likelihood]));
     byId("count").textContent = `${count} of ${known.length}`;
-    byId("reset").disabled = count === 0;
-    const probabilities = answerOf(() => model.posterior(known));
-    const reasons = answerOf(() => model.contributions(known));
+    byId("reset").disabled = count === 0 && rows.every(({ editor }) => editor === null);
+    const probabilities = answerOf(() => model.posterior(known, likelihoods));
+    const reasons = answerOf(() => model.contributions(known, likelihoods));
     posterior = probabilities.answer;
     contributions = reasons.answer;
     reasonsTrouble = reasons.trouble;
@@ -162,7 +213,7 @@ export function startAskView(model) {
     byId("trouble").textContent = trouble;
     byId("trouble").hidden = trouble === "";
     showPosterior();
-    showQuestions(answerOf(() => model.information(known)));
+    showQuestions(answerOf(() => model.information(known, likelihoods)));
     showReasons();
     if (announced) announce();
   }
@@ -250,7 +301,7 @@ export function startAskView(model) {
     const scale = Math.max(1, ...sizes);
     list.append(reason(["nothing known"], base, scale, []));
     for (const item of items.slice(0, nShown)) {
-      list.append(reason(namedValue(model, item.feature, known[item.feature]), item.value, scale, item.given));
+      list.append(reason(knownOf(item.feature), item.value, scale, item.given));
     }
     const rest = items.slice(nShown);
     if (rest.length > 0) {

@@ -281,8 +281,8 @@ export function startNetworkView(model, known, ask) {
   }
 
   // Update the picture and the table after a feature was set or became unknown again.
-  function changed(feature) {
-    nodes.get(feature).classList.toggle("known", known[feature] !== -1);
+  function changed(feature, isSet) {
+    nodes.get(feature).classList.toggle("known", isSet);
     if (chosen === null || chosen === target) return;
     if (feature === chosen || model.parents[chosen].includes(feature)) {
       fillTable(sheet.querySelector(".scroll"), chosen);

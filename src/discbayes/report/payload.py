@@ -44,6 +44,7 @@ def network_payload(network: BayesNet, calibration: Calibration | None = None) -
         "kinds": [variable.kind for variable in domain.features],
         "cuts": [_cuts(variable) for variable in domain.features],
         **_states(domain),
+        **_has_missing(domain),
         "target": domain.target.name,
         "classes": domain.target.labels,
         "parents": [list(group) for group in structure.parents],
@@ -65,6 +66,12 @@ def _states(domain: Domain) -> dict[str, Any]:
         "states": [s.tolist() if t else None for s, t in zip(domain.states, two, strict=True)],
         "state_labels": [own if t else None for own, t in zip(labels, two, strict=True)],
     }
+
+
+def _has_missing(domain: Domain) -> dict[str, Any]:
+    """Return which columns have "missing" as their last value, if there are any."""
+    found = [variable.missing_value for variable in domain.features]
+    return {"has_missing": found} if any(found) else {}
 
 
 def packed(numbers: np.ndarray) -> str:

@@ -82,6 +82,96 @@ function namedValue(model, feature, code) {
   return [named(model.names[feature]), relation, named(label)];
 }
 
+// Ranges of numbers among the codes of a column.
+
+// Which ends belong to a range.
+const SIDES = { both: [true, true], left: [true, false], right: [false, true], neither: [false, false] };
+
+// Which codes of a column with cut points, or else with these numbers as values, hold one of a range. An interval does
+// if any of its numbers is in the range.
+function rangeOf(cuts, numbers, card, low, high, inclusive = "both") {
+  const [withLow, withHigh] = SIDES[inclusive];
+  const found = new Array(card).fill(false);
+  const isBelow = (number) => (withHigh ? number <= high : number < high);
+  if (cuts === null) numbers.forEach((x, code) => { found[code] = (withLow ? x >= low : x > low) && isBelow(x); });
+  else [-Infinity, ...cuts].forEach((from, code) => { found[code] = (code < cuts.length ? cuts[code] : Infinity) > low && isBelow(from); });
+  return found;
+}
+
+// The fields for what is known of a feature where that is not one value: sets, ranges and likelihoods of its values.
+
+const KINDS = { one_of: "is one of", not: "is none of", between: "is between", likelihood: "with likelihoods" };
+
+// The editor of a feature, which calls `changed` when its answer does. The answer is null while nothing follows from
+// what is filled in; else it has the likelihood of each value, and words.
+function makeEvidenceEditor(model, feature, changed) {
+  const labels = model.labels[feature];
+  const nReal = labels.length - Number(model.hasMissing[feature]);
+  const real = labels.slice(0, nReal);
+  const isNumeric = model.kinds[feature] === "numeric";
+  const name = model.names[feature];
+  const kind = make("select", { "aria-label": `What is known of ${name}`, autocomplete: "off" });
+  for (const [value, text] of Object.entries(KINDS)) {
+    if (value !== "between" || isNumeric) kind.append(make("option", { value }, text));
+  }
+  const boxes = labels.map(() => make("input", { type: "checkbox", autocomplete: "off" }));
+  const weights = labels.map((label) => numberField(`likelihood of ${label}`, 0));
+  const ends = [numberField(`${name}, from`), numberField(`${name}, to`)];
+  const fields = make("div", { class: "values" });
+  const element = make("div", { class: "evidence", role: "group", "aria-label": `${name}: evidence` }, kind, fields);
+
+  const withLabel = (field, label) => make("label", {}, field, named(shortened(label, 60)));
+  function show() {
+    weights.forEach((field, code) => { field.value = code < nReal ? "1" : "0"; });
+    for (const box of boxes) box.checked = false;
+    for (const end of ends) end.value = "";
+    if (kind.value === "between") fields.replaceChildren(ends[0], " to ", ends[1]);
+    else if (kind.value === "likelihood") fields.replaceChildren(...labels.map((label, code) => withLabel(weights[code], label)));
+    else {
+      // "none of" is about a value that is there
+      const shown = kind.value === "not" ? real : labels;
+      fields.replaceChildren(...shown.map((label, code) => withLabel(boxes[code], label)));
+    }
+  }
+
+  // A list of values as words.
+  const listOf = (codes) => codes.map((code) => shortened(labels[code], 30)).join(" or ");
+
+  function answer() {
+    if (kind.value === "likelihood") {
+      const numbers = weights.map((field) => field.valueAsNumber);
+      if (!numbers.every((x) => x >= 0 && x < Infinity) || !numbers.some((x) => x > 0)) return null;
+      return { likelihood: numbers, words: ` with the likelihoods ${numbers.map((x) => Number(x.toPrecision(3))).join(", ")}` };
+    }
+    if (kind.value === "between") return answerOfRange();
+    const chosen = [...boxes.keys()].filter((code) => boxes[code].checked);
+    const isNot = kind.value === "not";
+    const likelihood = boxes.map((box, code) => Number(isNot ? !box.checked && code < nReal : box.checked));
+    if (chosen.length === 0 || !likelihood.includes(1)) return null;
+    return { likelihood, words: `${isNot ? " is not" : " is"} ${listOf(chosen)}` };
+  }
+
+  function answerOfRange() {
+    const [low, high] = ends.map((end) => end.valueAsNumber);
+    if (Number.isNaN(low) && Number.isNaN(high)) return null;
+    const from = Number.isNaN(low) ? -Infinity : low;
+    const to = Number.isNaN(high) ? Infinity : high;
+    const likelihood = rangeOf(model.cuts[feature], real.map(Number), labels.length, from, to).map(Number);
+    if (from > to || !likelihood.includes(1)) return null;
+    const words = [from > -Infinity ? `≥ ${from}` : "", to < Infinity ? `≤ ${to}` : ""].filter((text) => text !== "");
+    return { likelihood, words: ` ${words.join(" and ")}` };
+  }
+
+  show();
+  kind.addEventListener("change", () => { show(); changed(answer()); });
+  fields.addEventListener("input", () => changed(answer()));
+  return { element, focus: () => kind.focus() };
+}
+
+function numberField(label, min = null) {
+  return make("input", { type: "number", step: "any", min, "aria-label": label, autocomplete: "off" });
+}
+
 // The picture of the network: its nodes are buttons, and the table of the chosen one is shown below.
 
 const MAX_ROWS = 300;
@@ -362,8 +452,8 @@ function startNetworkView(model, known, ask) {
   }
 
   // Update the picture and the table after a feature was set or became unknown again.
-  function changed(feature) {
-    nodes.get(feature).classList.toggle("known", known[feature] !== -1);
+  function changed(feature, isSet) {
+    nodes.get(feature).classList.toggle("known", isSet);
     if (chosen === null || chosen === target) return;
     if (feature === chosen || model.parents[chosen].includes(feature)) {
       fillTable(sheet.querySelector(".scroll"), chosen);
@@ -384,6 +474,7 @@ const IMPOSSIBLE =
 
 function startAskView(model) {
   const known = new Int32Array(model.names.length).fill(-1);
+  const soft = new Map(); // evidence that is not one value: of each feature its likelihoods and words
   const rows = [];
   const bars = [];
   let posterior = null;
@@ -426,7 +517,11 @@ function startAskView(model) {
         number = make("input", { type: "number", step: "any", ...hints });
         item.append(number);
       }
-      rows.push({ item, select, number, text: name.toLowerCase() });
+      const hint = `${name}: several values, a range or likelihoods`;
+      const more = make("button", { type: "button", class: "quiet", title: hint, "aria-label": hint, "aria-expanded": "false" }, "…");
+      item.append(more);
+      item.classList.toggle("single", number === null);
+      rows.push({ item, select, number, more, editor: null, text: name.toLowerCase() });
       list.append(item);
     });
     byId("features").append(list);
@@ -434,24 +529,62 @@ function startAskView(model) {
   }
 
   function learn(feature, code) {
-    if (known[feature] === code) return;
+    if (known[feature] === code && rows[feature].editor === null) return;
     set(feature, code);
     answer();
   }
 
   function set(feature, code) {
+    closeEditor(feature);
     known[feature] = code;
     rows[feature].select.value = String(code);
-    rows[feature].item.classList.toggle("known", code !== -1);
-    network.changed(feature);
+    mark(feature);
+  }
+
+  function mark(feature) {
+    const isSet = known[feature] !== -1 || soft.has(feature);
+    rows[feature].item.classList.toggle("known", isSet);
+    network.changed(feature, isSet);
+  }
+
+  // Show the fields for what is not one value, of which nothing follows until they are filled in.
+  function openEditor(feature) {
+    set(feature, -1);
+    const row = rows[feature];
+    if (row.number !== null) row.number.value = "";
+    row.more.setAttribute("aria-expanded", "true");
+    row.editor = makeEvidenceEditor(model, feature, (found) => {
+      if (found === null) soft.delete(feature);
+      else soft.set(feature, found);
+      mark(feature);
+      answer();
+    });
+    row.item.append(row.editor.element);
+    row.editor.focus();
+    answer();
+  }
+
+  function closeEditor(feature) {
+    const row = rows[feature];
+    if (row.editor === null) return;
+    row.editor.element.remove();
+    row.more.setAttribute("aria-expanded", "false");
+    row.editor = null;
+    soft.delete(feature);
   }
 
   function reset() {
-    rows.forEach(({ number }, feature) => {
+    rows.forEach(({ number, editor }, feature) => {
       if (number !== null) number.value = "";
-      if (known[feature] !== -1) set(feature, -1);
+      if (known[feature] !== -1 || editor !== null) set(feature, -1);
     });
     answer();
+  }
+
+  // A feature with what is known of it, as texts and elements.
+  function knownOf(feature) {
+    if (soft.has(feature)) return [named(model.names[feature]), soft.get(feature).words];
+    return namedValue(model, feature, known[feature]);
   }
 
   function goTo(feature) {
@@ -481,17 +614,23 @@ function startAskView(model) {
   function listen() {
     const features = byId("features");
     features.addEventListener("change", (event) => {
-      if (event.target.tagName !== "SELECT") return;
       const feature = featureOf(event);
-      const { number } = rows[feature];
+      const { number, select } = rows[feature];
+      if (event.target !== select) return;
       const code = Number(event.target.value);
       if (number !== null && intervalOf(model.cuts[feature], number.valueAsNumber) !== code) number.value = "";
       learn(feature, code);
     });
     features.addEventListener("input", (event) => {
-      if (event.target.tagName !== "INPUT") return;
       const feature = featureOf(event);
+      if (event.target !== rows[feature].number) return;
       learn(feature, intervalOf(model.cuts[feature], event.target.valueAsNumber));
+    });
+    features.addEventListener("click", (event) => {
+      const feature = featureOf(event);
+      if (feature === null || event.target !== rows[feature].more) return;
+      if (rows[feature].editor === null) openEditor(feature);
+      else learn(feature, -1);
     });
     byId("reset").addEventListener("click", reset);
     byId("find").addEventListener("input", find);
@@ -513,19 +652,20 @@ function startAskView(model) {
 
   // A printed report has no fields: a sentence lists the known values.
   function listKnown() {
-    const set = [...known.keys()].filter((feature) => known[feature] !== -1);
-    const parts = set.map((feature) => make("span", {}, ...namedValue(model, feature, known[feature])));
+    const set = [...known.keys()].filter((feature) => known[feature] !== -1 || soft.has(feature));
+    const parts = set.map((feature) => make("span", {}, ...knownOf(feature)));
     byId("known").replaceChildren("Known: ", ...(parts.length === 0 ? ["nothing"] : listed(parts)), ".");
   }
 
   // ---- answers
 
   function answer(announced = true) {
-    const count = known.reduce((sum, code) => sum + (code === -1 ? 0 : 1), 0);
+    const count = known.reduce((sum, code) => sum + (code === -1 ? 0 : 1), soft.size);
+    const likelihoods = new Map([...soft].map(([feature, { likelihood }]) => [feature, likelihood]));
     byId("count").textContent = `${count} of ${known.length}`;
-    byId("reset").disabled = count === 0;
-    const probabilities = answerOf(() => model.posterior(known));
-    const reasons = answerOf(() => model.contributions(known));
+    byId("reset").disabled = count === 0 && rows.every(({ editor }) => editor === null);
+    const probabilities = answerOf(() => model.posterior(known, likelihoods));
+    const reasons = answerOf(() => model.contributions(known, likelihoods));
     posterior = probabilities.answer;
     contributions = reasons.answer;
     reasonsTrouble = reasons.trouble;
@@ -533,7 +673,7 @@ function startAskView(model) {
     byId("trouble").textContent = trouble;
     byId("trouble").hidden = trouble === "";
     showPosterior();
-    showQuestions(answerOf(() => model.information(known)));
+    showQuestions(answerOf(() => model.information(known, likelihoods)));
     showReasons();
     if (announced) announce();
   }
@@ -621,7 +761,7 @@ function startAskView(model) {
     const scale = Math.max(1, ...sizes);
     list.append(reason(["nothing known"], base, scale, []));
     for (const item of items.slice(0, nShown)) {
-      list.append(reason(namedValue(model, item.feature, known[item.feature]), item.value, scale, item.given));
+      list.append(reason(knownOf(item.feature), item.value, scale, item.given));
     }
     const rest = items.slice(nShown);
     if (rest.length > 0) {
