@@ -317,7 +317,7 @@ class LevelWeightedCCBN(BaseEstimator):
         The bandwidth of ``HierarchicalSmoothing``.
     max_iter : int, default=150
         The maximum number of iterations.
-    tol : float, default=1e-5
+    tol : float, default=3e-5
         The fit ends when an iteration raises the mean log P(y | x) by less than this, relative to
         ``max(|mean|, 1)``.
 
@@ -339,7 +339,7 @@ class LevelWeightedCCBN(BaseEstimator):
         cell_penalty: float | None = None,
         bandwidth: float = BANDWIDTH,
         max_iter: int = 150,
-        tol: float = 1e-5,
+        tol: float = 3e-5,
     ):
         self.weight_penalty = weight_penalty
         self.cell_penalty = cell_penalty
