@@ -32,6 +32,34 @@ def with_missing(X, share=0.4, seed=0):
     return X.mask(np.random.default_rng(seed).random(X.shape) < share)
 
 
+def test_a_choice_on_some_of_the_rows_knows_neither_their_order_nor_where_they_are(
+    monkeypatch, tmp_path
+):
+    rng = np.random.default_rng(0)
+    y = rng.choice(["a", "b"], 900, p=[0.9, 0.1])
+    X = pd.DataFrame({"n": rng.normal(size=900) + (y == "a"), "t": rng.choice(["u", "v"], 900)})
+    seen = []
+    original = choosing.HeldOutFold._prepared
+
+    def prepared(fold, max_parents):
+        seen.append(fold.data.class_rows.tolist())
+        return original(fold, max_parents)
+
+    monkeypatch.setattr(choosing.HeldOutFold, "_prepared", prepared)
+    monkeypatch.setattr(choosing, "MAX_CHOICE_ROWS", 600)
+    clf = BayesNetClassifier().fit(X, y)
+    assert {a < 600 for a, _ in seen} == {True}
+    n_small = (y == "b").sum()  # none of a small class is left out
+    assert all(abs(b - 0.8 * n_small) < 1 for _, b in seen)
+    expected = clf.predict_proba(X)
+    order = rng.permutation(900)
+    turned = BayesNetClassifier().fit(X.iloc[order], y[order])
+    assert turned.predict_proba(X) == pytest.approx(expected, abs=1e-8)
+    X.assign(y=y).to_csv(tmp_path / "rows.csv", index=False)
+    read = BayesNetClassifier(memory="64MB").fit(str(tmp_path / "rows.csv"), "y")
+    assert np.array_equal(read.predict_proba(X), expected)
+
+
 def test_the_network_is_that_of_the_chosen_learners(wine, fitted, monkeypatch):
     seen = {}
     original = choosing.HeldOutFold.losses

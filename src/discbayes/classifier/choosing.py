@@ -36,7 +36,7 @@ from discbayes.classifier.fitting import (
 from discbayes.classifier.training_rows import TrainingRows
 from discbayes.counts import Counts
 from discbayes.data import FrameEncoder
-from discbayes.data.folds import FoldAssignment
+from discbayes.data.folds import FoldAssignment, rows_beyond
 from discbayes.data.rows import Rows
 from discbayes.engine import Context, Interrupts, Progress
 from discbayes.inference import log_marginal
@@ -49,7 +49,8 @@ MAX_LOSS = 20.0  # nats: one row must not decide
 # of the fits that are compared: their order is clear by then
 MAX_ITER = 40
 MAX_FINAL_ITER = 500  # of the fit on all rows, which ends before
-TOLERANCE = 3e-5
+TOLERANCE = 1e-4
+MAX_CHOICE_ROWS = 20_000  # that compared networks learn from: more rarely change the choice
 MIN_GAIN = 0.5  # standard errors, for more parameters
 MAX_CELLS = 4_000_000  # of all tables, for more than one parent: a fit takes some seconds
 PENALTIES = (10.0, 3.0, 1.0, 0.3, 0.1)  # of free parameters
@@ -336,6 +337,7 @@ def open_folds(
 ) -> Iterator[HeldOutFold]:
     """Iterate over the folds that hold out rows; what they need stays open."""
     assert plan.calibration is not None
+    omitted = rows_beyond(rows.keys(), encoder.domain_.n_classes, MAX_CHOICE_ROWS)
     for fold, rng in enumerate(plan.context.rng.spawn(plan.calibration.n_folds)):
         held_out, weight = folds.fold(fold)
         if not held_out.size:
@@ -352,7 +354,7 @@ def open_folds(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # the fit on all rows warns
             data, codes_of = opened.enter_context(
-                rows.encode_without(held_out, weight, fold_encoder, context.progress)
+                rows.encode_without(held_out, weight, fold_encoder, context.progress, omitted)
             )
             data, counts = weigh_and_count(plan, data, fold_encoder.classes_)
             structure = learn_structure(plan, data, counts, context)

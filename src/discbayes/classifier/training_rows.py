@@ -34,6 +34,7 @@ from discbayes.streams import (
 
 _KEY_BYTES = 128  # of a distinct key and of all that is known of its rows, as folds are assigned
 
+NO_ROWS = np.zeros(0, np.int64)
 # The rows to learn from, and a function that returns the codes of those that are held out.
 Split = tuple[Rows, Callable[[], np.ndarray]]
 
@@ -71,9 +72,17 @@ class TrainingRows(Protocol):
         """Fit the encoder, and give the codes of all rows as the learners of the plan take them."""
 
     def encode_without(
-        self, rows: np.ndarray, weight: np.ndarray, encoder: FrameEncoder, progress: Progress
+        self,
+        rows: np.ndarray,
+        weight: np.ndarray,
+        encoder: FrameEncoder,
+        progress: Progress,
+        omitted: np.ndarray = NO_ROWS,
     ) -> AbstractContextManager[Split]:
-        """Fit the encoder, and give codes, without the given weight of the given rows."""
+        """Fit the encoder, and give codes, without the given weight of the given rows.
+
+        Rows that are ``omitted`` are not learned from, either, and not given.
+        """
 
     def keys(self) -> KeyedBatches:
         """Return a function that goes over the keys of all rows, by which folds are assigned."""
@@ -158,12 +167,18 @@ class TableRows:
 
     @contextmanager
     def encode_without(
-        self, rows: np.ndarray, weight: np.ndarray, encoder: FrameEncoder, progress: Progress
+        self,
+        rows: np.ndarray,
+        weight: np.ndarray,
+        encoder: FrameEncoder,
+        progress: Progress,
+        omitted: np.ndarray = NO_ROWS,
     ) -> Iterator[Split]:
         """Fit the encoder, and give codes, without the given weight of the given rows."""
         data = self._data
         left = np.ones(data.n_samples) if data.weight is None else data.weight.copy()
         left[rows] -= weight
+        left[omitted] = 0.0
         kept = left > 0
         kept_weight = None if (left[kept] == 1).all() else left[kept]
         labels = self._classes[data.classes[kept]]
@@ -227,10 +242,15 @@ class StreamedRows:
 
     @contextmanager
     def encode_without(
-        self, rows: np.ndarray, weight: np.ndarray, encoder: FrameEncoder, progress: Progress
+        self,
+        rows: np.ndarray,
+        weight: np.ndarray,
+        encoder: FrameEncoder,
+        progress: Progress,
+        omitted: np.ndarray = NO_ROWS,
     ) -> Iterator[Split]:
         """Fit the encoder, and give codes, without the given weight of the given rows."""
-        left = WithoutHeldOut(self._reading, rows, weight)
+        left = WithoutHeldOut(self._reading, rows, weight, omitted)
         held_out: list[np.ndarray] = []
 
         def encode_held_out() -> None:  # from the second pass on, when the encoder is fitted

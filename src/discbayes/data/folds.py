@@ -30,6 +30,8 @@ MAX_ROWS = 500_000
 MAX_KEYS = 1 << 22  # distinct keys that are kept at a time
 _MAX_PIECES = 1e6  # of equal rows
 _EPSILON = 1e-6  # of a row
+MIN_CLASS_ROWS = 200  # of a class, if it has as many, where rows are left out
+_MIXING = np.uint64(0x9E3779B97F4A7C15)
 
 
 def stratified_folds(y: np.ndarray, n_folds: int, rng: np.random.Generator) -> np.ndarray:
@@ -196,6 +198,46 @@ def assign_folds(
     return FoldAssignment(
         folds[order], rows[order], classes[order], weight[order], class_rows, class_weight, alone
     )
+
+
+def rows_beyond(batches: KeyedBatches, n_classes: int, max_rows: int) -> np.ndarray:
+    """Return the rows to leave out so that about ``max_rows`` are left, which their keys decide.
+
+    Classes keep their shares, but no class is left with less than ``MIN_CLASS_ROWS`` of its rows.
+
+    Parameters
+    ----------
+    batches : callable
+        Returns an iterator over the rows.
+    n_classes : int
+        The number of classes.
+    max_rows : int
+        About how many rows are left.
+
+    Returns
+    -------
+    ndarray of int
+        The numbers of the other rows, in rising order.
+
+    Examples
+    --------
+    >>> keys, classes = np.arange(1000, dtype=np.uint64), np.zeros(1000, np.int64)
+    >>> 1000 - rows_beyond(lambda: in_batches(keys, classes, None), 1, 300).size
+    293
+    """
+    class_rows, _ = _sizes(batches, n_classes)
+    if class_rows.sum() <= max_rows:
+        return np.zeros(0, np.int64)
+    wanted = np.maximum(class_rows * (max_rows / class_rows.sum()), MIN_CLASS_ROWS)
+    share = wanted / np.maximum(class_rows, 1)
+    found, first = [], 0
+    for batch in batches():
+        # another order than that of the keys, by which rows are assigned to folds
+        mixed = (batch.keys ^ (batch.keys >> np.uint64(29))) * _MIXING
+        place = (mixed >> np.uint64(11)) / 2.0**53
+        found.append(first + np.flatnonzero(place >= share[batch.classes]))
+        first += batch.keys.size
+    return np.concatenate(found)
 
 
 def _sizes(batches: KeyedBatches, n_classes: int) -> tuple[np.ndarray, np.ndarray]:

@@ -50,7 +50,8 @@ CLASS_FACTOR = 3.0  # on the penalty, for the deviations of classes
 SHARED_PENALTY = 1.0  # of the deviation of a shared weight from one
 PRIOR_PENALTY = 0.1  # of the deviation of the class parameters from the class shares
 PART_CELLS = 50_000  # of the tables that a thread computes
-PATIENCE = 2  # iterations of little gain, after which a fit ends
+# iterations of little gain after which a fit ends: without free cells, and with them
+PATIENCE = 4, 2
 CELL_WORK = 4.0  # nanoseconds for each number of a level
 
 
@@ -316,7 +317,7 @@ class LevelWeightedCCBN(BaseEstimator):
         The bandwidth of ``HierarchicalSmoothing``.
     max_iter : int, default=150
         The maximum number of iterations.
-    tol : float, default=1e-5
+    tol : float, default=3e-5
         The fit ends when an iteration raises the mean log P(y | x) by less than this, relative to
         ``max(|mean|, 1)``.
 
@@ -338,7 +339,7 @@ class LevelWeightedCCBN(BaseEstimator):
         cell_penalty: float | None = None,
         bandwidth: float = BANDWIDTH,
         max_iter: int = 150,
-        tol: float = 1e-5,
+        tol: float = 3e-5,
     ):
         self.weight_penalty = weight_penalty
         self.cell_penalty = cell_penalty
@@ -482,8 +483,10 @@ class LevelWeightedCCBN(BaseEstimator):
             score = -loss * problem.total_weight
             context.record(most=self.max_iter, iteration=next(iterations), score=score)
 
-        minimize = partial(lbfgs, problem.loss, begin, self.max_iter, self.tol, patience=PATIENCE)
-        if parameterization.n_free:
+        has_cells = parameterization.n_free > 0
+        patience = PATIENCE[has_cells]
+        minimize = partial(lbfgs, problem.loss, begin, self.max_iter, self.tol, patience=patience)
+        if has_cells:
             minimize = partial(minimize, curvature=_curvature(problem, begin))
         return parameterization, until_interrupted(minimize, record, context.interrupts)
 

@@ -200,6 +200,8 @@ class WithoutHeldOut:
         The numbers of the held-out rows, in rising order.
     held_out : ndarray
         The weight that is held out of each of them.
+    omitted : ndarray
+        The numbers of further rows that are left out, in rising order.
 
     Attributes
     ----------
@@ -207,11 +209,18 @@ class WithoutHeldOut:
         Called with the held-out rows of each batch, while the others are read.
     """
 
-    def __init__(self, reading: RereadRows, held_rows: np.ndarray, held_out: np.ndarray):
+    def __init__(
+        self,
+        reading: RereadRows,
+        held_rows: np.ndarray,
+        held_out: np.ndarray,
+        omitted: np.ndarray,
+    ):
         self.reader = reading.reader
         self._reading = reading
         self._held_rows = held_rows
         self._held_out = held_out
+        self._omitted = omitted
         self.see: Callable[[Table], None] = lambda table: None
 
     def rows(self, classes: Classes, weights: WeightTotals, missing: str) -> Iterator[BatchRows]:
@@ -220,17 +229,27 @@ class WithoutHeldOut:
         for rows in self._reading.rows(classes, WeightTotals(), missing):
             end = first + rows.y.size
             among = slice(*np.searchsorted(self._held_rows, [first, end]))
-            rest = self._rest_of(rows, self._held_rows[among] - first, self._held_out[among])
+            beside = slice(*np.searchsorted(self._omitted, [first, end]))
+            rest = self._rest_of(
+                rows,
+                self._held_rows[among] - first,
+                self._held_out[among],
+                self._omitted[beside] - first,
+            )
             weights.add(rest.weight, rest.y.size)
             yield rest
             first = end
 
-    def _rest_of(self, rows: BatchRows, held_rows: np.ndarray, held_out: np.ndarray) -> BatchRows:
-        if not held_rows.size:
+    def _rest_of(
+        self, rows: BatchRows, held_rows: np.ndarray, held_out: np.ndarray, omitted: np.ndarray
+    ) -> BatchRows:
+        if not held_rows.size and not omitted.size:
             return rows
-        self.see(rows.table.take(held_rows))
+        if held_rows.size:
+            self.see(rows.table.take(held_rows))
         weight = np.ones(rows.y.size) if rows.weight is None else rows.weight.copy()
         weight[held_rows] -= held_out
+        weight[omitted] = 0.0
         kept = weight > 0
         return replace(rows, table=rows.table.take(kept), y=rows.y[kept], weight=weight[kept])
 
