@@ -194,11 +194,6 @@ def seconds_of_cells(cells: Sequence[Any] | np.ndarray, part: DatePart) -> np.nd
     return found
 
 
-def seconds_of_cells(cells: Sequence[Any], part: DatePart) -> np.ndarray:
-    """Return cells of a column of dates, texts among them, as the seconds of a `DateColumn`."""
-    return np.concatenate([np.zeros(0), *(_seconds_of(cell, part) for cell in cells)])
-
-
 def seconds_since(times: np.ndarray) -> np.ndarray:
     """Return numpy's points in time as the seconds of a `DateColumn`.
 
