@@ -865,3 +865,14 @@ def test_missing_is_an_answer_where_it_is_a_value(run, tmp_path):
         "'(missing)' is not a value"
         in run("ask", tmp_path / "other.json", "--know", "marker=(missing)")[2]
     )
+
+
+def test_the_decision_may_be_an_action(run, folder):
+    labels = ["setosa", "versicolor", "virginica"]
+    costs = {c: {d: 10 for d in labels if d != c} | {"refer": 1} for c in labels}
+    options = "--costs", json.dumps(costs), "--max-questions", "1"
+    code, out, _ = run("ask", folder / "iris.json", *options, typed="?\n")
+    assert code == 0
+    assert out.startswith("decision: refer\nexpected cost: 1\n")
+    code, out, _ = run("ask", folder / "iris.json", *options, typed="0.2\n")
+    assert out.startswith("decision: setosa (P = ")
