@@ -1145,6 +1145,40 @@ class BayesNet(WithOldLimits, WithArrays):
         edges = [f"  {_dot_name(a)} -> {_dot_name(b)};" for a, b in self.edges(with_class=True)]
         return "\n".join(["digraph {", *nodes, *edges, "}"])
 
+    def to_html(self, path: str | Path | None = None, *, title: str = "", source: str = "") -> Any:
+        """Make a self-contained HTML page with the picture of the network.
+
+        Boxes of networks of up to 40 features have the distribution of the column as bars, and
+        wider edges share more information, where both can be computed within ``max_cells``.
+        ``BayesNetClassifier.report`` has much more than that.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            The file to write.
+        title : str, optional
+            The title; the name of the class by default.
+        source : str, optional
+            Where the network is from.
+
+        Returns
+        -------
+        Report
+            The page shows itself in a notebook; ``html`` is the whole file.
+
+        Examples
+        --------
+        >>> from discbayes import BayesNetClassifier, load_dataset
+        >>> iris = load_dataset("iris")
+        >>> net = BayesNetClassifier("tan", "map").fit(iris.X, iris.y).network_
+        >>> net.to_html(title="Irises").html.startswith("<!doctype html>")
+        True
+        """
+        made = leaf("report").make_network_page(self, leaf("report.heading").Heading(title, source))
+        if path is not None:
+            made.save(path)
+        return made
+
     def _repr_html_(self) -> str:
         if self.class_parents:
             return f"<pre>{escape(repr(self))}</pre>"

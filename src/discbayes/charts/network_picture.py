@@ -6,10 +6,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
+import numpy as np
+
 from discbayes.bayesnet import BayesNet
 from discbayes.charts.placement import Edge, Placement
 from discbayes.explanations.edge_strength import edge_strengths
-from discbayes.inference import TooManyCellsError
+from discbayes.inference import (
+    RAISE,
+    InferenceOptions,
+    TooManyCellsError,
+    blank_rows,
+    missing_posteriors,
+)
 from discbayes.network import CLASS
 
 Point: TypeAlias = tuple[float, float]
@@ -126,6 +134,18 @@ def _shifts(
         for k, (_, edge) in enumerate(sorted(group)):
             shifts[edge] = distance * (k - (len(group) - 1) / 2)
     return shifts
+
+
+def exact_marginals(network: BayesNet) -> dict[int, np.ndarray]:
+    """Return the distribution of each node; none where the network is too dense to compute them."""
+    try:
+        options = InferenceOptions(network.max_cells, RAISE)
+        given_class = missing_posteriors(
+            network.parameters, blank_rows(network.parameters, 1), options
+        )
+    except TooManyCellsError:
+        return {}
+    return {CLASS: network.prior, **{i: p @ network.prior for i, p in given_class.items()}}
 
 
 def exact_strengths(network: BayesNet) -> dict[Edge, float] | None:

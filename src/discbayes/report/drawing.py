@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import math
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
+
+import numpy as np
 
 from discbayes._text import count_of, shortened, width_of
 from discbayes.bayesnet import BayesNet
@@ -18,6 +20,7 @@ from discbayes.charts.network_picture import (
     Point,
     Sizes,
     Strengths,
+    exact_marginals,
     network_picture,
     picture_size,
 )
@@ -27,6 +30,10 @@ from discbayes.network import CLASS, Structure
 from discbayes.report.markup import escaped
 
 _SIZES = Sizes(row=64.0, box=28.0, space=16.0, margin=12.0)  # pixels
+_SIZES_WITH_BARS = Sizes(row=92.0, box=54.0, space=16.0, margin=12.0)
+_MAX_NODES_WITH_BARS = 40  # more boxes are too many to look at each
+_BARS_HEIGHT, _BARS_SIDE = 22.0, 9.0  # of the bars in a box, and the space beside them
+_MIN_SCALE = 0.6  # of a picture in a notebook or page; a smaller one would be illegible
 _CHARACTER = 7.2  # mean width of a character in pixels
 _MIN_CHARACTERS = 8  # that fit into a box
 _MAX_WIDTH, _MIN_COLUMNS = 960.0, 4  # a wider picture is scaled down, and hard to read
@@ -97,6 +104,11 @@ def network_svg(network: BayesNet, strengths: Strengths | None, label: str) -> s
     return _drawing_of(network, strengths, has_buttons=True).svg(label)
 
 
+def still_svg(network: BayesNet, strengths: Strengths | None, label: str) -> str:
+    """Return the picture for a page without a script: stronger edges are wider."""
+    return _drawing_of(network, strengths, kind=_StillDrawing).svg(label)
+
+
 def consensus_svg(structure: Structure, domain: Domain, shares: Strengths, label: str) -> str:
     """Return the picture of a consensus network: edges of more members are wider."""
     tips = [tooltip(variable) for variable in (domain.target, *domain.features)]
@@ -105,19 +117,25 @@ def consensus_svg(structure: Structure, domain: Domain, shares: Strengths, label
 
 
 def _drawing_of(
-    network: BayesNet, strengths: Strengths | None = None, has_buttons: bool = False
+    network: BayesNet,
+    strengths: Strengths | None = None,
+    has_buttons: bool = False,
+    kind: type[_Drawing] | None = None,
 ) -> _Drawing:
     domain = network.domain
     tips = [tooltip(variable) for variable in (domain.target, *domain.features)]
-    return _Drawing(
-        network.structure, domain.names, domain.target.name, tips, strengths, has_buttons
+    has_bars = len(domain.features) <= _MAX_NODES_WITH_BARS
+    marginals = exact_marginals(network) if has_bars else {}
+    names, target = domain.names, domain.target.name
+    return (kind or _Drawing)(
+        network.structure, names, target, tips, strengths, has_buttons, marginals
     )
 
 
 def _figure(drawing: _Drawing, caption: str) -> str:
     return (
-        '<figure style="margin:0.5em 0"><div style="overflow:auto;max-height:48em">'
-        f"{drawing.svg(caption)}</div>"
+        '<figure style="margin:0.5em 0"><div style="overflow-x:auto" tabindex="0" role="group"'
+        f' aria-label="The network">{drawing.svg(caption)}</div>'
         f'<figcaption style="font-size:85%;opacity:0.85">{escaped(caption)}</figcaption></figure>'
     )
 
@@ -133,20 +151,23 @@ class _Drawing:
         tips: Sequence[str],
         strengths: Strengths | None = None,
         has_buttons: bool = False,
+        marginals: Mapping[int, np.ndarray] | None = None,
     ):
         self.has_buttons = has_buttons
+        self.marginals = marginals or {}
+        self.sizes = _SIZES_WITH_BARS if self.marginals else _SIZES
         self.strengths = strengths or {}
         self.names = {CLASS: target, **dict(enumerate(names))}
         self.tips = dict(enumerate(tips, CLASS))
         longest = max(width_of(shortened(name)) for name in self.names.values())
         self.box = max(_MIN_CHARACTERS, longest) * _CHARACTER + 14
-        columns = int(_MAX_WIDTH / (self.box + _SIZES.space))
+        columns = int(_MAX_WIDTH / (self.box + self.sizes.space))
         placement = place(structure, max(_MIN_COLUMNS, columns))
-        self.width, self.height = picture_size(placement, self.box, _SIZES)
+        self.width, self.height = picture_size(placement, self.box, self.sizes)
         # Edges from the class are drawn only where it is not a parent of every feature.
         from_class = [(CLASS, i) for i, is_child in enumerate(structure.class_children) if is_child]
         edges = ([] if all(structure.class_children) else from_class) + structure.edges()
-        self.picture = network_picture(placement, edges, self.box, _SIZES, self.width)
+        self.picture = network_picture(placement, edges, self.box, self.sizes, self.width)
         # Several pictures on one page must not share an id.
         self.arrow = f"discbayes-{secrets.token_hex(6)}"
         between = [self.strengths.get(edge, 0.0) for edge in structure.edges()]
@@ -167,7 +188,8 @@ class _Drawing:
     def _role(self) -> str:
         if self.has_buttons:
             return 'role="group" class="network"'
-        return 'role="img" style="max-width:100%;height:auto"'
+        least = round(_MIN_SCALE * self.width)
+        return f'role="img" style="max-width:100%;min-width:{least}px;height:auto"'
 
     # ---- edges
 
@@ -217,10 +239,27 @@ class _Drawing:
         return (
             f"<g{self._button(node)}><title>{escaped(self.tips[node])}</title>"
             f'<rect x="{x - self.box / 2:.1f}" y="{top:.1f}" width="{self.box:.1f}"'
-            f' height="{_SIZES.box}" rx="7" fill="{fill}" stroke="{border}"/>'
+            f' height="{self.sizes.box}" rx="7" fill="{fill}" stroke="{border}"/>'
             f'<text x="{x:.1f}" y="{top + _SIZES.box / 2 + 4:.1f}" text-anchor="middle"'
-            f' fill="{_TEXT_COLOR}">{escaped(shortened(self.names[node]))}</text></g>'
+            f' fill="{_TEXT_COLOR}">{escaped(shortened(self.names[node]))}</text>'
+            f"{self._bars(node, x, top, border)}</g>"
         )
+
+    def _bars(self, node: int, x: float, top: float, color: str) -> str:
+        """Return the distribution of a node as bars below its name, one for each value."""
+        shares = self.marginals.get(node)
+        if shares is None or shares.size < 2:
+            return ""
+        width = (self.box - 2 * _BARS_SIDE) / shares.size
+        space = min(1.0, width / 5)
+        left, floor = x - self.box / 2 + _BARS_SIDE, top + self.sizes.box - 4
+        heights = _BARS_HEIGHT * shares / shares.max()
+        bars = "".join(
+            f"M{left + k * width + space / 2:.1f} {floor:.1f}v{-height:.1f}h{width - space:.1f}"
+            f"v{height:.1f}z"
+            for k, height in enumerate(heights.tolist())
+        )
+        return f'<path d="{bars}" fill="{color}" fill-opacity="0.55"/>'
 
     def _spoken(self, node: int) -> str:
         """Return the name of a button, which has the text that is seen in it, as voices need it."""
@@ -241,11 +280,15 @@ class _Drawing:
         )
 
 
-class _Consensus(_Drawing):
-    """The picture of a consensus network in a report, without buttons."""
+class _StillDrawing(_Drawing):
+    """A picture for a page that styles it, without buttons."""
 
     def _role(self) -> str:
         return 'role="img" class="network"'
+
+
+class _Consensus(_StillDrawing):
+    """The picture of a consensus network."""
 
     def _edge_tip(self, parent: int, child: int) -> str:
         share = self.strengths.get((parent, child), 0.0)
