@@ -6,11 +6,13 @@ from discbayes.bayesnet import BayesNet
 from discbayes.calibration import Isotonic, LogPool, Temperature
 from discbayes.classifier import BayesNetClassifier, BayesNetEnsemble
 from discbayes.counts import Counts, FamilyCounts, PairCounts, SufficientStatistics
+from discbayes.counts.pair_runs import PairSet
 from discbayes.data import Domain, FrameEncoder, Variable
 from discbayes.data.codebook import Codebook
+from discbayes.data.dates import DatePart
 from discbayes.io.setting_values import learners
 from discbayes.network import CPTs, Layout, Structure
-from discbayes.streams.csv_format import CsvFormat, NumberFormat
+from discbayes.streams.csv_format import CsvFormat, DateFormat, NumberFormat
 
 _VALUES = (
     BayesNet,
@@ -20,6 +22,8 @@ _VALUES = (
     Codebook,
     Counts,
     CsvFormat,
+    DateFormat,
+    DatePart,
     Domain,
     FamilyCounts,
     FrameEncoder,
@@ -28,6 +32,7 @@ _VALUES = (
     LogPool,
     NumberFormat,
     PairCounts,
+    PairSet,
     Structure,
     SufficientStatistics,
     Temperature,
