@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     )
     from discbayes.inference import EstimateWarning, TooManyCellsError
     from discbayes.io import load, read_bif, read_network, write_network
+    from discbayes.io.trusted_types import TRUSTED_TYPES
     from discbayes.network import Structure
     from discbayes.objectives import (
         ClassificationRate,
@@ -105,6 +106,7 @@ else:
             ],
             "inference": ["EstimateWarning", "TooManyCellsError"],
             "io": ["load", "read_bif", "read_network", "write_network"],
+            "io.trusted_types": ["TRUSTED_TYPES"],
             "network": ["Structure"],
             "objectives": [
                 "ClassificationRate",
@@ -193,6 +195,7 @@ __all__ = [
     "DFE",
     "KDB",
     "MLBNSVM",
+    "TRUSTED_TYPES",
     "Annealing",
     "BayesNet",
     "BayesNetClassifier",

@@ -16,6 +16,10 @@ class WithArrays:
     kind could not be compiled at all.
     """
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return all attributes but those that are the value itself, which skops cannot follow."""
+        return {name: value for name, value in vars(self).items() if value is not self}
+
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update({name: writable(value) for name, value in state.items()})
 

@@ -30,6 +30,7 @@ EXTRA_OF = {
     "interpret": "peers",
     "pyagrum": "exchange",
     "networkx": "exchange",
+    "mlflow": "mlflow",
 }
 # packages that results can be converted to, and that no extra installs
 OTHERS = ("networkx", "pgmpy", "shap")

@@ -12,6 +12,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+import conformance
 import damage
 import oracle
 from conformance import fitted
@@ -284,3 +285,28 @@ def test_what_is_not_known_is_refused_by_name():
     document["model"]["tables"]["class_table"] = {}
     with pytest.raises(ModelFileError, match="unknown 'class_table'"):
         load_bytes(json.dumps(document | {"sha256": damage.checksum(document)}).encode())
+
+
+@pytest.mark.parametrize("make", [conformance.dates, conformance.dates_with_hours])
+def test_dates_of_every_type(saved, make):
+    clf, model = saved(make())
+    column = next(part.column for part in clf.domain_.dates if part is not None)
+    assert column in model.columns
+    assert len(model.columns) == clf.n_features_in_
+    days = [datetime.datetime(2021, 12, 24, 15), None, datetime.datetime(2022, 2, 1)]
+    written = "%d.%m.%Y %H:%M" if make is conformance.dates_with_hours else "%Y-%m-%d %H:%M"
+    as_text = [None if day is None else day.strftime(written) for day in days]
+    expected = clf.predict_proba([{column: day} for day in days])
+    assert_same(model.predict_proba([{column: day} for day in days]), expected)
+    assert_same(model.predict_proba([{column: day} for day in as_text]), expected)
+    table = {name: [None] * 3 for name in model.columns}
+    for cells in (days, as_text):
+        assert_same(model.predict_proba(table | {column: cells}), expected)
+    frame = pd.DataFrame(table | {column: pd.to_datetime(pd.Series(days))})
+    assert_same(model.predict_proba(frame), expected)
+    assert_same(model.predict_proba(pl.from_pandas(frame)), expected)
+    part = {f"{column} (month)": 12, "size": 1.0}
+    assert_same(model.predict_proba(part), clf.predict_proba(part))
+    for odd in ("24th of May", 3):
+        with pytest.raises(ValueError, match=f"column '{column}' holds dates"):
+            model.predict_proba({column: odd})

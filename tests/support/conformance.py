@@ -242,6 +242,24 @@ def dates() -> BayesNetClassifier:
     return BayesNetClassifier("tan", "map").fit(frame, y)
 
 
+def dates_with_hours() -> BayesNetClassifier:
+    """Return a classifier of texts that are dates with times, the day first."""
+    X, y = shop()
+    rng = np.random.default_rng(9)
+    seconds = rng.integers(0, 40_000_000, len(y)) + 10_000_000 * (y == "top")
+    when = pd.Series(pd.Timestamp("2021-01-01") + pd.to_timedelta(seconds, unit="s"))
+    frame = pd.DataFrame({"size": X["size"], "when": when.dt.strftime("%d.%m.%Y %H:%M")})
+    return BayesNetClassifier("tan", "map").fit(frame.mask(rng.random(frame.shape) < 0.1), y)
+
+
+def ordered_categories() -> BayesNetClassifier:
+    X, y = shop()
+    grades = pd.CategoricalDtype(["low", "middle", "high"], ordered=True)
+    place = (np.searchsorted(["lo", "mid", "top"], y) + (X["size"].fillna(0) > 1.5)) % 3
+    grade = pd.Series(np.array(grades.categories)[place]).astype(grades)
+    return BayesNetClassifier("nb", "map").fit(X.assign(grade=grade), y)
+
+
 def ensemble() -> BayesNetEnsemble:
     return BayesNetEnsemble(3, random_state=0).fit(*shop())
 
@@ -280,6 +298,8 @@ CASES: dict[str, Case] = {
     "class-with-parents": Case(partial(drawn_network, True, False, class_parents=(0, 2))),
     "csv-format": Case(csv_format),
     "dates": Case(dates, supports=("numpy",)),
+    "dates-with-hours": Case(dates_with_hours, supports=("numpy",)),
+    "ordered-categories": Case(ordered_categories, supports=("numpy",), evidence=True),
     "by-name": Case(
         partial(fitted, "tan", "map", columns="by-name"),
         columns=("old", "size", "something else", "color"),
@@ -320,7 +340,7 @@ def drawn_cell(variable: Variable | None, case: Case, rng: np.random.Generator) 
     if variable is None:
         return "whatever"
     if variable.date is not None:
-        return str(np.datetime64("2022-12-01") + int(rng.integers(500)))
+        return drawn_date(variable.date.order, rng)
     if case.evidence and rng.random() < 0.4:
         return drawn_evidence(variable, case, rng)
     if variable.cuts is not None:
@@ -329,6 +349,14 @@ def drawn_cell(variable: Variable | None, case: Case, rng: np.random.Generator) 
         text = any(isinstance(value, str) for value in variable.values)
         return "never seen" if text else float(rng.choice([-7.5, 1e6, HUGE, 2.0**53 + 2]))
     return variable.values[int(rng.integers(len(variable.values)))]
+
+
+def drawn_date(order: str, rng: np.random.Generator) -> str:
+    """Return a date near those of the training rows as text, some of them with a time."""
+    time = np.datetime64("2020-12-01", "s") + int(rng.integers(0, 100_000_000))
+    year, month, day = str(time)[:10].split("-")
+    text = f"{int(day)}.{month}.{year}" if order == "day.month.year" else f"{year}-{month}-{day}"
+    return text + str(time)[10:] if rng.random() < 0.4 else text
 
 
 def drawn_number(cuts: tuple[float, ...], rng: np.random.Generator) -> Any:
