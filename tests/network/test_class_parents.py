@@ -214,7 +214,6 @@ def test_what_needs_a_class_without_parents_refuses_by_name(rows):
     clf = BayesNetClassifier(EDGES, "map").fit(X, y)
     message = "'disease' has the parents 'age', 'smokes'"
     for use in (
-        lambda: clf.report(),
         lambda: edge_strengths(clf.network_),
         lambda: plot.network(clf),
     ):

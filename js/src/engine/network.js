@@ -91,6 +91,11 @@ export class Network {
     return this._own.classChild;
   }
 
+  // Whether its tables have probabilities: a table that another one is absorbed in has none.
+  get hasProbabilities() {
+    return this._own.normalized;
+  }
+
   // The network of the generative estimates in a log pool, or null.
   get generative() {
     return this._generative;
@@ -572,13 +577,14 @@ function ownTables(payload, tables) {
   const tableOf = (i, byState) => (byState ? tables.byState : tables.byValue)[i];
   const { own } = payload;
   if (own === undefined) {
-    return { classParents: [], parents: payload.parents, classChild: payload.class_children, tableOf };
+    const { parents, class_children: classChild, normalized } = payload;
+    return { classParents: [], parents, classChild, normalized, tableOf };
   }
-  const { host, parents, class_children: classChild, class_parents: classParents } = own;
+  const { host, parents, class_children: classChild, class_parents: classParents, normalized } = own;
   const byValue = tables.made(host, parents[host], own.table, classChild[host]);
   const ofHost = [byValue, tables.summed(host, parents[host], byValue)];
   return {
-    classParents, parents, classChild, ofClass: decoded(own.class_table),
+    classParents, parents, classChild, normalized, ofClass: decoded(own.class_table),
     tableOf: (i, byState) => (i === host ? ofHost[Number(byState)] : tableOf(i, byState)),
   };
 }
