@@ -669,6 +669,7 @@ class Network {
     }
     this._tables = new CPTs(this, payload.tables);
     this._own = ownTables(payload, this._tables);
+    this._classHasParents = payload.class_has_parents === true || this.classParents.length > 0;
     this._children = childrenOf(this.parents);
     // parents of one state tie nothing together
     this._linked = this.parents.map((group) => group.filter((parent) => this.nStates[parent] > 1));
@@ -715,7 +716,7 @@ class Network {
   }
 
   _logPriorOfClasses() {
-    if (this.classParents.length === 0) return this.logPrior;
+    if (!this._classHasParents) return this.logPrior;
     const scores = this._logJoint(new Int32Array(this.nFeatures).fill(UNKNOWN));
     return isPossible(scores) ? scores : new Float64Array(this.nClasses);
   }
