@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
-from html import escape
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -1180,8 +1179,6 @@ class BayesNet(WithOldLimits, WithArrays):
         return made
 
     def _repr_html_(self) -> str:
-        if self.class_parents:
-            return f"<pre>{escape(repr(self))}</pre>"
         return leaf("report").network_html(self)
 
     def __repr__(self) -> str:

@@ -61,6 +61,7 @@ export class Network {
     }
     this._tables = new CPTs(this, payload.tables);
     this._own = ownTables(payload, this._tables);
+    this._classHasParents = payload.class_has_parents === true || this.classParents.length > 0;
     this._children = childrenOf(this.parents);
     // parents of one state tie nothing together
     this._linked = this.parents.map((group) => group.filter((parent) => this.nStates[parent] > 1));
@@ -91,6 +92,11 @@ export class Network {
     return this._own.classChild;
   }
 
+  // Whether its tables have probabilities: a table that another one is absorbed in has none.
+  get hasProbabilities() {
+    return this._own.normalized;
+  }
+
   // The network of the generative estimates in a log pool, or null.
   get generative() {
     return this._generative;
@@ -102,7 +108,7 @@ export class Network {
   }
 
   _logPriorOfClasses() {
-    if (this.classParents.length === 0) return this.logPrior;
+    if (!this._classHasParents) return this.logPrior;
     const scores = this._logJoint(new Int32Array(this.nFeatures).fill(UNKNOWN));
     return isPossible(scores) ? scores : new Float64Array(this.nClasses);
   }
@@ -572,13 +578,14 @@ function ownTables(payload, tables) {
   const tableOf = (i, byState) => (byState ? tables.byState : tables.byValue)[i];
   const { own } = payload;
   if (own === undefined) {
-    return { classParents: [], parents: payload.parents, classChild: payload.class_children, tableOf };
+    const { parents, class_children: classChild, normalized } = payload;
+    return { classParents: [], parents, classChild, normalized, tableOf };
   }
-  const { host, parents, class_children: classChild, class_parents: classParents } = own;
+  const { host, parents, class_children: classChild, class_parents: classParents, normalized } = own;
   const byValue = tables.made(host, parents[host], own.table, classChild[host]);
   const ofHost = [byValue, tables.summed(host, parents[host], byValue)];
   return {
-    classParents, parents, classChild, ofClass: decoded(own.class_table),
+    classParents, parents, classChild, normalized, ofClass: decoded(own.class_table),
     tableOf: (i, byState) => (i === host ? ofHost[Number(byState)] : tableOf(i, byState)),
   };
 }

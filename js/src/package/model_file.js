@@ -88,6 +88,8 @@ function readNetwork(model, where) {
   const structure = readStructure(model.structure, variables.length);
   const states = variables.map((one) => (one.coarseCuts === null ? null : statesOf(one)));
   const layout = { variables, classes, states, ...structure };
+  // the network before the table of the class was absorbed for inference, which is all that is read
+  if (Object.hasOwn(model, "class_table")) asObject(model.class_table, "class_table", ["structure", "log_theta", "log_table"]);
   const settings = readSettings(model.settings);
   const payload = {
     names: variables.map(({ name }) => name),
@@ -101,6 +103,7 @@ function readNetwork(model, where) {
     class_children: variables.map(() => true), // every table of a file has a column for each class
     states,
     state_labels: variables.map((one) => (one.coarseCuts === null ? null : labelsOf({ ...one, cuts: one.coarseCuts }))),
+    class_has_parents: Object.hasOwn(model, "class_table"),
     max_factor_size: Math.min(settings.maxCells, MAX_CELLS),
     ...readTables(model.tables, layout),
     calibration: Object.hasOwn(model, "calibration") ? readCalibration(model.calibration, layout) : null,

@@ -128,7 +128,7 @@ def _drawing_of(
     marginals = exact_marginals(network) if has_bars else {}
     names, target = domain.names, domain.target.name
     return (kind or _Drawing)(
-        network.structure, names, target, tips, strengths, has_buttons, marginals
+        network.own_structure, names, target, tips, strengths, has_buttons, marginals
     )
 
 
@@ -166,7 +166,8 @@ class _Drawing:
         self.width, self.height = picture_size(placement, self.box, self.sizes)
         # Edges from the class are drawn only where it is not a parent of every feature.
         from_class = [(CLASS, i) for i, is_child in enumerate(structure.class_children) if is_child]
-        edges = ([] if all(structure.class_children) else from_class) + structure.edges()
+        to_class = [(parent, CLASS) for parent in structure.class_parents]
+        edges = ([] if all(structure.class_children) else from_class) + structure.edges() + to_class
         self.picture = network_picture(placement, edges, self.box, self.sizes, self.width)
         # Several pictures on one page must not share an id.
         self.arrow = f"discbayes-{secrets.token_hex(6)}"
@@ -300,7 +301,7 @@ class _Consensus(_StillDrawing):
 
 def network_caption(network: BayesNet) -> str:
     """Return the size of a network, and of which features the class is a parent."""
-    structure = network.structure
+    structure = network.own_structure
     return (
         f"Bayesian network: {count_of(structure.n_features, 'feature')},"
         f" {count_of(network.domain.n_classes, 'class', 'es')},"
@@ -315,7 +316,10 @@ def _class_role(name: str, structure: Structure) -> str:
     subject = "The class" if name == "class" else f"The class, {shortened(name)},"
     if n_children == n_features:
         return f"{subject} is a parent of every feature (edges not drawn)."
-    return f"{subject} is a parent of {n_children} of {n_features} features (dashed edges)."
+    above = ""
+    if structure.class_parents:
+        above = f" has {count_of(len(structure.class_parents), 'parent')}, and"
+    return f"{subject}{above} is a parent of {n_children} of {n_features} features (dashed edges)."
 
 
 def tooltip(variable: Variable) -> str:

@@ -133,7 +133,6 @@ def make_report(
     '<!doctype html>'
     """
     check_is_fitted(classifier)
-    classifier.network_.require_root("the report")
     check_rows(X, y)
     heading = heading or Heading()
     sections = {
@@ -259,7 +258,7 @@ def _ask(network: BayesNet) -> str:
 
 def _network(classifier: BayesNetClassifier) -> str:
     network = classifier.network_
-    strengths = exact_strengths(network)
+    strengths = None if network.class_parents else exact_strengths(network)
     width = ""
     if strengths is not None:
         width = " The wider an edge, the more information its ends share."

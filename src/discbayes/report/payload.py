@@ -93,6 +93,35 @@ def _tables(tables: CPTs) -> dict[str, Any]:
         "normalized": tables.is_normalized,
         "log_prior": packed(tables.log_prior),
         "tables": [_table(tables, i) for i in range(tables.structure.n_features)],
+        **_own(tables),
+    }
+
+
+def _own(tables: CPTs) -> dict[str, Any]:
+    """Return the network as it was given, if the class has parents.
+
+    For inference the table of the class is absorbed in that of one of them, the host; all other
+    tables are the same.
+    """
+    of_class = tables.class_table
+    if of_class is None:
+        return {}
+    features = of_class.features
+    structure = features.structure
+    host = max(of_class.parents, key=structure.order.index)
+    totals = features.layout.row_totals(np.exp(features.log_theta))
+    of_rows = np.exp(of_class.log_table).sum(axis=-1)
+    is_normalized = np.allclose(totals, 1, atol=1e-9) and np.allclose(of_rows, 1, atol=1e-9)
+    return {
+        "own": {
+            "class_parents": list(of_class.parents),
+            "parents": [list(group) for group in structure.parents],
+            "class_children": list(structure.class_children),
+            "host": host,
+            "table": _table(features, host),
+            "class_table": packed(of_class.log_table),
+            "normalized": is_normalized,
+        }
     }
 
 

@@ -36,7 +36,7 @@ def facts_of(classifier: BayesNetClassifier) -> dict[str, str]:
     network = classifier.network_
     structure = _how(classifier.structure, STRUCTURE_WORDS | _auto_structure(classifier))
     parameters = _how(classifier.parameters, PARAMETER_WORDS | {AUTO: PARAMETER_WORDS["levels"]})
-    n_edges = count_of(network.structure.n_edges, "edge")
+    n_edges = count_of(network.own_structure.n_edges, "edge")
     return {
         **rows_fact(classifier),
         "Features": features_text(network.domain),

@@ -191,12 +191,14 @@ function startNetworkView(model, known, ask) {
   let places = null;
 
   for (const node of drawing.querySelectorAll("[data-node]")) nodes.set(Number(node.dataset.node), node);
-  model.parents.forEach((group, child) => group.forEach((parent) => children[parent].push(child)));
+  model.ownParents.forEach((group, child) => group.forEach((parent) => children[parent].push(child)));
 
   const parentsOf = (node) =>
-    node === target ? [] : [...(model.classChild[node] ? [target] : []), ...model.parents[node]];
-  const childrenOf = (node) =>
-    node === target ? [...model.names.keys()].filter((i) => model.classChild[i]) : children[node];
+    node === target ? model.classParents : [...(model.classChild[node] ? [target] : []), ...model.ownParents[node]];
+  const childrenOf = (node) => {
+    if (node === target) return [...model.names.keys()].filter((i) => model.classChild[i]);
+    return model.classParents.includes(node) ? [target, ...children[node]] : children[node];
+  };
   const nameOf = (node) => (node === target ? model.target : model.names[node]);
 
   // A large network is laid out only when it comes into view, a frame later; then scroll to its middle.
@@ -381,18 +383,29 @@ function startNetworkView(model, known, ask) {
   }
 
   function fillTable(scroll, node) {
-    const table = node === target ? priorTable() : conditionalTable(node);
+    const table = node !== target ? conditionalTable(node) : classTable();
     scroll.replaceChildren(...table);
   }
 
-  function priorTable() {
+  // The shares of the classes, or the table of a class that has parents.
+  function classTable() {
+    if (model.classParents.length > 0) {
+      const table = shown.classTable();
+      return tableParts(undefined, { ...table, byClass: false }, 1);
+    }
     const prior = shown.prior();
     const rows = Array.from(prior, (p, c) => row([heading(model.classes[c])], [p], []));
     return [filled(["P"], [model.target], rows, true)];
   }
 
   function conditionalTable(feature) {
-    const table = shown.table(feature, !fine);
+    // fine intervals have small probabilities, whose bars are compared with each other
+    const compared = fine && model.states[feature] !== null;
+    return tableParts(feature, shown.table(feature, !fine), compared ? null : 1);
+  }
+
+  // A table and the notes on it; bars are full at a number, null for the largest one.
+  function tableParts(feature, table, fullAt) {
     const given = [...table.parents.map((p) => model.stateLabels[p]), ...(table.byClass ? [model.classes] : [])];
     const names = [...table.parents.map(nameOf), ...(table.byClass ? [model.target] : [])];
     const count = given.reduce((product, labels) => product * labels.length, 1);
@@ -401,8 +414,7 @@ function startNetworkView(model, known, ask) {
       const c = table.byClass ? place[place.length - 1] : 0;
       return table.labels.map((_, value) => table.at(place, value, c));
     });
-    // fine intervals have small probabilities, whose bars are compared with each other
-    const full = fine && model.states[feature] !== null ? Math.max(...cells.map((line) => Math.max(...line))) : 1;
+    const full = fullAt === null ? Math.max(...cells.map((line) => Math.max(...line))) : fullAt;
     const rows = [];
     let before = [];
     places.forEach((place, k) => {
@@ -419,7 +431,7 @@ function startNetworkView(model, known, ask) {
     return notes.length === 0 ? parts : [...parts, make("p", { class: "note" }, notes.join(" "))];
   }
 
-  const normalized = () => shown.normalized !== false;
+  const normalized = () => shown.hasProbabilities;
   const heading = (text, same = false) => make("th", { scope: "row", class: same ? "same" : null }, abbreviated(text));
   const abbreviated = (text) => {
     const element = named(shortened(text, 40));
@@ -454,8 +466,8 @@ function startNetworkView(model, known, ask) {
   // Update the picture and the table after a feature was set or became unknown again.
   function changed(feature, isSet) {
     nodes.get(feature).classList.toggle("known", isSet);
-    if (chosen === null || chosen === target) return;
-    if (feature === chosen || model.parents[chosen].includes(feature)) {
+    if (chosen === null) return;
+    if (feature === chosen || parentsOf(chosen).includes(feature)) {
       fillTable(sheet.querySelector(".scroll"), chosen);
     }
   }
