@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from discbayes import BayesNetClassifier, BayesNetEnsemble, check, load
+from discbayes.checking import column_scan, findings
 from discbayes.checking.findings import PROBLEM, SUSPICION
 from discbayes.checking.table_check import check_file
 from discbayes.cli import main
@@ -326,3 +327,12 @@ def test_dates_that_have_no_order_are_named():
     found = check_file(b"day,y\n1/2/2024,a\n3/4/2024,b\n5/6/2024,a\n", "days.csv", "y")
     assert "cannot be told apart" in str(found)
     assert found.drop == ["day"]
+
+
+def test_more_texts_than_are_counted_are_free_text(monkeypatch):
+    for module in (column_scan, findings):
+        monkeypatch.setattr(module, "MAX_KEYS", 100)
+    rows = [f"round {k % 120} in the ward,{'ab'[k % 2]}" for k in range(600)]
+    found = check_file("\n".join(["note,y", *rows]).encode(), "notes.csv", "y")
+    assert "free text" in found.kinds
+    assert found.drop == ["note"]

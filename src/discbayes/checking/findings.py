@@ -361,7 +361,8 @@ def _reads_like_text(column: ColumnScan) -> bool:
 
 
 def _is_free_text(facts: ColumnFacts) -> bool:
-    return facts.n_distinct > TEXT_VALUES and 2 * facts.n_distinct > facts.n_present
+    is_beyond = facts.scan.n_distinct >= MAX_KEYS  # of which no more are counted
+    return facts.n_distinct > TEXT_VALUES and (2 * facts.n_distinct > facts.n_present or is_beyond)
 
 
 def _text_fit(facts: ColumnFacts) -> str:
