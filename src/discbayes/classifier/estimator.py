@@ -694,9 +694,9 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
         >>> iris = load_dataset("iris")
         >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
         >>> clf.explain(iris.X.iloc[[60]])
-        prior: −0.14 for versicolor
-        petal length (cm) in [3.4, 3.65): +2.6 for versicolor
-        petal width (cm) in [0.8, 1.05): +2.1 for versicolor, given petal length (cm) in [3.4, 3.65)
+        prior: −0.80 for versicolor
+        petal width (cm) in [0.8, 1.05): +3.4 for versicolor
+        petal length (cm) in [3.4, 3.65): +3.2 for versicolor
         ...
         """
         posterior, codes = self._observe(X, class_prior)
@@ -792,8 +792,8 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
         >>> iris = load_dataset("iris")
         >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
         >>> clf.counterfactual(iris.X.iloc[[60]], keep="petal width (cm)")
-        now: versicolor with the probability 0.991
-        1 change, the fewest possible, leads to setosa with the probability 0.946:
+        now: versicolor with the probability 0.988
+        1 change, the fewest possible, leads to setosa with the probability 0.939:
           petal length (cm) from [3.4, 3.65) to [1.35, 1.45) (now 3.5, then just below 1.45)
         ...
         """

@@ -134,7 +134,7 @@ class PosteriorClassifier(ClassifierMixin, BaseEstimator):
         >>> iris = load_dataset("iris")
         >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
         >>> clf.predict_proba({"petal width (cm)": 1.0}).round(2).tolist()
-        [[0.19, 0.8, 0.01]]
+        [[0.2, 0.78, 0.02]]
         """
         if is_source(X):
             return self._predict_source(X, "predict_proba", class_prior=class_prior)
@@ -247,7 +247,7 @@ class PosteriorClassifier(ClassifierMixin, BaseEstimator):
         >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
         >>> costs = {"virginica": {"setosa": 1000}}
         >>> clf.expected_costs(iris.X.iloc[[0]], costs).round(1).tolist()
-        [[0.8, 0.0, 0.0]]
+        [[1.6, 0.0, 0.0]]
         """
         if is_source(X):
             return self._predict_source(X, "expected_costs", costs=costs, class_prior=class_prior)
@@ -367,7 +367,7 @@ class PosteriorClassifier(ClassifierMixin, BaseEstimator):
         >>> from discbayes import BayesNetClassifier, load_dataset
         >>> iris = load_dataset("iris")
         >>> round(BayesNetClassifier().fit(iris.X, iris.y).score(iris.X, iris.y), 2)
-        0.99
+        0.97
         """
         if not is_source(X):
             # read as in fit: numpy truncates members of enumerations in lists
