@@ -10,6 +10,7 @@ here only. Where a package is not installed, the error names the extra that inst
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
@@ -88,7 +89,10 @@ def need(module: str) -> ModuleType:
     'json'
     """
     try:
-        return import_module(module)
+        with warnings.catch_warnings():
+            # where warnings are errors, a compiled module that gives one on import ends the process
+            warnings.simplefilter("ignore", DeprecationWarning)
+            return import_module(module)
     except ModuleNotFoundError as error:
         package = (error.name or module).split(".")[0]
         if package not in (*EXTRA_OF, *OTHERS):
