@@ -13,7 +13,7 @@ import release
 
 from discbayes import __version__
 
-WHEEL = ["discbayes/__init__.py", *contents.IN_WHEEL, "discbayes-0.1.0.dist-info/METADATA"]
+WHEEL = ["discbayes/__init__.py", *contents.IN_WHEEL, "discbayes-0.2.0.dist-info/METADATA"]
 
 
 def test_a_good_wheel_and_a_good_source_archive_have_no_faults():
