@@ -271,7 +271,7 @@ def test_a_posterior_as_a_frame_and_as_text():
             "kind",
             {"size": datetime.date(2020, 1, 1)},
             ValueError,
-            "column 'size' holds values of the type date",
+            "column 'size' holds dates, and held none at fit",
         ),
         ("kind", {"size": [1, 2]}, ValueError, "column 'size' has several values"),
         ("kind", {"age": 3}, KeyError, "no feature is called 'age'"),

@@ -69,7 +69,7 @@ def test_columns_without_names_go_by_number():
         ),
         ({"age": pd.Series([3, 4])}, r"column 'age' has several values in a mapping"),
         ({"age": "three"}, r"'age'.*'three'"),
-        ({"age": np.datetime64("2024-01-01")}, r"column 'age' holds values of the type datetime64"),
+        ({"age": np.datetime64("2024-01-01")}, r"column 'age' holds dates, and held none at fit"),
         ({"age": 10**400}, r"column 'age' holds a number that is not a float"),
         ([{"town": "B"}, {"town": 2}], r"column 'town' mixes strings and numbers"),
     ],

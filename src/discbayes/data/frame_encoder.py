@@ -647,12 +647,13 @@ class FrameEncoder:
         >>> encoder.read({"x0": "blue"}).n_rows
         1
         """
+        dates, names = self.domain_.dates, self.domain_.names
         rows = mappings_of(X)
         if rows is None:
-            return expand_known(read_table(X), self.domain_.dates, self.domain_.names)
-        if any(part is not None for part in self.domain_.dates):
-            rows = [with_parts(row, self.domain_.dates) for row in rows]
-        return read_mappings(rows, self.domain_.names)
+            return expand_known(read_table(X), dates, names)
+        if any(part is not None for part in dates):
+            rows = [with_parts(row, dates) for row in rows]
+        return expand_known(read_mappings(rows, names), dates, names)  # refuses other dates
 
     def encode_few(self, X: Any, unknown: str | None = None) -> np.ndarray | None:
         """Return the codes of a few rows of plain values, in a fraction of the time of a table.
