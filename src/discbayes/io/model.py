@@ -69,7 +69,7 @@ from discbayes.streams.csv_format import CsvFormat
 MAX_BYTES = 1 << 30
 MAX_FILE_CELLS = 10_000_000_000  # for a row, about ten seconds: the limit that a file may set
 MAX_FACTOR_SIZE = 1 << 28  # the same limit in files of version 0.1: the size of a factor
-MAX_ROWS = 1 << 53  # that a file may say that it was learned from
+MAX_ROWS = 1 << 53  # that a file may claim to be learned from
 MAX_DRAWS = 1_000_000  # of a prediction, for each row and class
 _MODEL = (
     "settings",

@@ -107,9 +107,9 @@ def _iterations(stage: Stage) -> tuple[str, str]:
     scores = stage.scores[np.isfinite(stage.scores)]
     first, last = (brief(scores[k]) if scores.size else "–" for k in (0, -1))
     text = f"{count_of(len(stage.steps), 'iteration')}, from {first} to {last}"
-    gap = figure(stage.steps[-1].get("gap"))
-    if math.isfinite(gap):
-        text += f"; the optimum is at most {100 * gap:.2g} % better"
+    relative_gap = figure(stage.steps[-1].get("gap"))
+    if math.isfinite(relative_gap):
+        text += f"; the optimum is at most {100 * relative_gap:.2g} % better"
     chart = _lines(stage, f"{text}.")
     return chart, "" if chart else f'<p class="note">Parameters: {escaped(text)}.</p>'
 
