@@ -402,7 +402,7 @@ class LogPool(Calibration):
         found[rows] = np.where(np.isnan(odds), 1.0, expit(odds))  # NaN in impossible rows
         return found
 
-    @property
+    @cached_property
     def _used(self) -> np.ndarray:
         domain = self.generative.domain
         columns = np.array([feature.kind != "evidence" for feature in domain.features], dtype=bool)

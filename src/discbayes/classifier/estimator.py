@@ -577,8 +577,9 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
         """
         if is_source(X):
             return self._predict_source(X, "predict_joint_log_proba")
+        network = self._current_network()
         codes, columns = self._encode_evidence(X)
-        log_joint = self._current_network().with_evidence(columns).log_joint_of(codes)
+        log_joint = network.with_evidence(columns).log_joint_of(codes)
         for column in columns:
             log_joint += column.log_scale[:, None]
         return log_joint
@@ -653,7 +654,6 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
 
     def _encode_evidence(self, X: Any) -> tuple[np.ndarray, list[EvidenceColumn]]:
         """Return the codes of rows with the columns of the fit, and their evidence."""
-        check_is_fitted(self)
         if hasattr(self, "feature_names_in_"):
             few = self._encoder.encode_few(X, self.unknown)
             if few is not None:
