@@ -28,7 +28,7 @@ from scipy.special import expit, gammaln
 from sklearn.isotonic import IsotonicRegression
 
 from discbayes import inference
-from discbayes._settings import is_integer
+from discbayes._settings import require_integer
 from discbayes.bayesnet import BayesNet
 from discbayes.data.evidence import EvidenceColumn
 from discbayes.engine import parallel_map
@@ -708,8 +708,7 @@ def check_calibration(name: Any, n_folds: Any) -> None:
     if name not in (None, AUTO) and (not isinstance(name, str) or name not in CALIBRATIONS):
         known = ", ".join(map(repr, (AUTO, *CALIBRATIONS)))
         raise ValueError(f"calibrate={name!r} is not known; it is one of {known}, or None")
-    if not is_integer(n_folds, 2):
-        raise ValueError(f"calibrate_folds={n_folds!r} must be a whole number of at least 2")
+    require_integer("calibrate_folds", n_folds, 2)
 
 
 def check_alone(name: str, alone: np.ndarray, labels: list[Any]) -> None:

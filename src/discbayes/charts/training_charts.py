@@ -55,7 +55,7 @@ def search_chart(stage: Stage) -> Chart:
 
     There is a line for each run, the best run first, and dots for each kind of move.
     """
-    runs = sorted(stage.runs(), key=lambda run: -np.nan_to_num(run.scores[-1], nan=-np.inf))
+    runs = stage.runs()
     marks: list[Mark] = []
     for rank, run in enumerate(runs, 1):
         name = f"run {rank}" if len(runs) > 1 else ""

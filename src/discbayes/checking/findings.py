@@ -22,21 +22,19 @@ from discbayes.checking.reading_plan import (
     shown_delimiter,
 )
 from discbayes.checking.table_scan import TableScan
+from discbayes.data.variables import MANY_NUMBERS, MAX_MARKS, TEXT_VALUES
 from discbayes.streams.file_sources import FALSE, TRUE
 
 READING = "reading"  # how the text is read
 PROBLEM = "problem"  # what fit refuses, or would learn wrongly
 SUSPICION = "suspicion"  # what only a person can tell
 NOTE = "note"
-TEXT_VALUES = 50  # as in fit: more distinct texts, in most rows a new one, are not categories
 _MIN_IDENTIFIERS = 20
 _FEW_ROWS = 5  # of a class
 _SMALL = 20  # distinct whole numbers that may be codes
 _STRANGE_NUMBERS = (9999, 999, 99999, 999999, -9, -99, -999, -9999, -99999)
 _MIN_LEAK_ROWS = 50
 _PURE = 0.995
-_MANY_NUMBERS = 10  # as in fit: words among so many numbers, and at most so many words
-_MAX_WORDS = 5
 _IDENTIFIER = re.compile(
     r"(^|[^a-z])(id|ids|nr|no|num|nummer|number|key|uuid|guid|index|idx|lfd)([^a-z]|$)"
 )
@@ -416,8 +414,8 @@ def _check_words(facts: ColumnFacts, report: _Reporter) -> _Verdict:
     column = facts.scan
     fit = f"{facts.n_distinct:,} categories"
     words = {word: seen for word, seen in column.words.items() if word not in facts.marks}
-    few = 0 < len(words) <= min(_MAX_WORDS, column.n_distinct // 4)
-    if column.n_numbers and column.n_distinct >= _MANY_NUMBERS and few:
+    few = 0 < len(words) <= min(MAX_MARKS, column.n_distinct // 4)
+    if column.n_numbers and column.n_distinct >= MANY_NUMBERS and few:
         word = next(iter(words))
         text = (
             f"all values are numbers, except {listed(words)} (row {words[word][1]} has {word!r}):"

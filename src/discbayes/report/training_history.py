@@ -116,7 +116,7 @@ def _iterations(stage: Stage) -> tuple[str, str]:
 
 def _annealing(stage: Stage) -> tuple[str, str]:
     """Show the best score of each run of annealing, as the temperature falls."""
-    ranked = sorted(stage.runs(), key=lambda run: -np.nan_to_num(run.scores[-1], nan=-np.inf))
+    ranked = stage.runs()
     best = aligned([run.scores[-1] for run in ranked[:MAX_STEPS]])
     rows = []
     for rank, (run, score) in enumerate(zip(ranked, best, strict=False), 1):

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone
 
+from discbayes._settings import require_number
 from discbayes.counts import Counts, count_families
 from discbayes.data.domain import Encoded
 from discbayes.data.rows import Rows
@@ -206,11 +207,7 @@ class MLBNSVM(MarginLearner):
     def _check(self) -> None:
         super()._check()
         check_start(self.start)
-        if not (np.isfinite(self.alpha) and self.alpha > 0):
-            raise ValueError(
-                f"alpha={self.alpha!r} must be a number above 0: a count of zero would have no"
-                " optimum"
-            )
+        require_number("alpha", self.alpha, 0, ": a count of zero would have no optimum")
 
     def _fit(
         self,
