@@ -55,6 +55,16 @@ def require_choice(name: str, value: Any, choices: Collection[Any]) -> None:
         raise ValueError(f"{name}={value!r} is not one of {', '.join(map(repr, choices))}")
 
 
+def sums_to_one(shares: np.ndarray) -> bool:
+    """Return whether numbers are probabilities of one distribution; NaN is none.
+
+    >>> sums_to_one(np.array([0.25, 0.75])), sums_to_one(np.array([0.5, np.nan]))
+    (True, False)
+    """
+    # bounded before they are summed: numbers of a file may overflow
+    return bool(((shares >= 0) & (shares <= 1.001)).all() and np.isclose(shares.sum(), 1.0))
+
+
 def float_or_nan(value: Any) -> float:
     """Return a value as a number; NaN if it is none.
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from discbayes._settings import sums_to_one
 from discbayes.data.domain import Domain
 from discbayes.io.document import MAX_VALUES
 from discbayes.io.domains import class_array, unpack_domain
@@ -220,7 +221,7 @@ def _calibration(value: Any, domain: Domain, structure: Structure) -> Probabilit
 
 
 def _log_shares(shares: np.ndarray, where: str) -> np.ndarray:
-    if not ((shares >= 0) & (shares <= 1.001)).all() or not np.isclose(shares.sum(), 1.0):
+    if not sums_to_one(shares):
         raise ValueError(f"{where} must be probabilities that sum to 1")
     with np.errstate(divide="ignore"):
         return np.log(shares)
