@@ -902,7 +902,7 @@ class CalibratedPosterior:
 
     @cached_property
     def exact(self) -> CalibratedPosterior:
-        """The same posterior, which refuses rows beyond ``max_cells`` and never estimates."""
+        """The posterior that refuses rows beyond ``max_cells`` and never estimates."""
         network = replace(self.network, beyond_max_cells=inference.RAISE)
         return replace(self, network=network)
 

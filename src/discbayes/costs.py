@@ -16,7 +16,7 @@ _TIE = 1e-12  # costs that differ by less, relative to their parts, are equal
 
 @dataclass(frozen=True, eq=False)
 class DecisionCosts:
-    """What each decision costs where each class is true.
+    """The costs of each decision where each class is true.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What one reading of a column of text tells: kinds of numbers, dates, words, distinct values."""
+"""Statistics of a column of text, read once: kinds of numbers, dates, words, distinct values."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _MIXER = np.uint64(0x9E3779B97F4A7C15)
 
 @dataclass
 class ColumnScan:
-    """What was seen of a column, a batch of texts at a time.
+    """The statistics of a column, collected a batch of texts at a time.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What is worth saying of a table: its text, its columns, its rows and its classes."""
+"""Findings about a table: its text, its columns, its rows and its classes."""
 
 from __future__ import annotations
 
@@ -268,7 +268,7 @@ def check_column(facts: ColumnFacts, n_rows: int) -> tuple[CheckedColumn, list[F
 
 
 class _Verdict(NamedTuple):
-    """What a column holds, what fit does with it, and what should be done with it."""
+    """The content of a column, the way fit treats it, and an advice."""
 
     holds: str
     fit: str

@@ -56,7 +56,7 @@ _TARGET = "class"  # the name of labels that have none
 
 @dataclass(frozen=True)
 class TableCheck:
-    """What one reading of a table has found.
+    """The findings of one reading of a table.
 
     It prints as text and shows itself as HTML in a notebook.
 

@@ -34,7 +34,7 @@ _BATCH_ROWS = 1 << 16
 
 @dataclass
 class TableScan:
-    """What one reading of a table tells.
+    """The statistics of one reading of a table.
 
     Attributes
     ----------

@@ -543,7 +543,7 @@ def _why_search_needs_rows(given: str, learner: Any) -> str | None:
 
 @dataclass(frozen=True)
 class FittedModel:
-    """What a classifier has after a fit.
+    """The parts of a fitted classifier.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What all classifiers do with rows to predict: tables, sources, costs, scores."""
+"""The base of all classifiers: predictions for tables and sources, costs, scores."""
 
 from __future__ import annotations
 

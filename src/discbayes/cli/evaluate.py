@@ -115,7 +115,7 @@ def run(args: Namespace) -> None:
 
 @dataclass(frozen=True)
 class _Evaluated:
-    """What is printed: predicted rows, a table of folds or of the model, and how it was done."""
+    """The output: predicted rows, a table of folds or of the model, and how it was done."""
 
     title: str
     quality: Quality

@@ -33,7 +33,7 @@ NOTHING_OBSERVED = "(nothing observed)"
 
 
 class Evidence(ABC):
-    """What is known of a column in one row, where that is not one value."""
+    """Knowledge of a column in one row that is not one value."""
 
     @abstractmethod
     def likelihood(self, variable: Variable) -> np.ndarray:

@@ -34,7 +34,7 @@ class RowSource(Protocol):
 
     @property
     def domain(self) -> Domain:
-        """What the codes mean."""
+        """The meaning of the codes."""
 
     @property
     def n_rows(self) -> int:
@@ -51,7 +51,7 @@ class RowSource(Protocol):
 
 
 class Engine(Protocol):
-    """What works on the blocks: `Threads` or `DaskEngine`; ``is_local`` if in this process."""
+    """The worker on the blocks: `Threads` or `DaskEngine`; ``is_local`` if in this process."""
 
     is_local: bool
     n_shards: int
@@ -92,7 +92,7 @@ class RowsInMemory:
 
     @property
     def domain(self) -> Domain:
-        """What the codes mean."""
+        """The meaning of the codes."""
         return self.data.domain
 
     @property
@@ -271,7 +271,7 @@ class RowBlocks(Rows):
 
 @dataclass(frozen=True)
 class KeptBlocks:
-    """What was made of each of many blocks, where the block is."""
+    """Results that were made of each of many blocks, where the block is."""
 
     engine: Engine
     shards: Sequence[Any]
@@ -363,7 +363,7 @@ class ChangedRows:
 
     @property
     def domain(self) -> Domain:
-        """What the codes mean."""
+        """The meaning of the codes."""
         return self.change.domain(self.source.domain)
 
     @property

@@ -138,7 +138,7 @@ class Rows(WithArrays, ABC):
 
 
 class Kept(Protocol):
-    """What was made of each block of some rows."""
+    """Results that were made of each block of some rows."""
 
     def map_reduce(
         self,
@@ -152,7 +152,7 @@ class Kept(Protocol):
 
 @dataclass(frozen=True)
 class KeptBlock:
-    """What was made of the only block."""
+    """The result of the only block."""
 
     made: Any
 

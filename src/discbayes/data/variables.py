@@ -69,7 +69,7 @@ class Target:
 
 @dataclass(frozen=True)
 class Declared:
-    """What is known of columns, by position: categories, values, and what are parts of dates."""
+    """Known facts of columns, by position: categories, values, and parts of dates."""
 
     categories: frozenset[int]
     domains: Mapping[int, tuple[Any, ...]]

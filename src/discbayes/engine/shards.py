@@ -154,7 +154,7 @@ class MappedShard:
 
 
 class KeptShard:
-    """What was made of consecutive blocks, kept in memory or in a temporary folder.
+    """Results of consecutive blocks, kept in memory or in a temporary folder.
 
     If the disk is full, what cannot be written is made again when it is needed. A copy that is sent
     to another process has what is in memory; the folder is removed with the shard that created it.

@@ -145,7 +145,7 @@ class Quality:
 
     @property
     def notes(self) -> dict[str, str]:
-        """What each metric is, in a few words."""
+        """Descriptions of the metrics, in a few words."""
         notes = dict(_NOTES)
         low, high = self.accuracy_interval()
         notes["accuracy"] += f"; {low:.3f} to {high:.3f} with 90 % confidence"

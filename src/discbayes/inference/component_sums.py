@@ -153,7 +153,7 @@ class ComponentSums:
 
     @property
     def _state_maps(self) -> tuple[Any, ...]:
-        """What the kernels of states take of the layout."""
+        """The arrays of the layout that kernels of states take."""
         layout = self.layout
         return (
             layout.offsets, layout.cards, layout.state_start, layout.state_of, layout.n_states,

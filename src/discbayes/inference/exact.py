@@ -56,7 +56,7 @@ class Oversized:
 
 @dataclass(frozen=True)
 class RowSums:
-    """What the families with missing values add to the log-joint of rows, and what that costs."""
+    """The part of families with missing values in the log-joint of rows, and its cost."""
 
     sums: np.ndarray  # by row and class, on the log scale
     status: np.ndarray

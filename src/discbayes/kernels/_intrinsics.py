@@ -1,4 +1,4 @@
-"""What compiled kernels do by single instructions, or with pointers, where Python has no word.
+"""Single instructions of compiled kernels, and pointers, for which Python has no word.
 
 Each replaces the function of the same name that is marked by ``instruction`` elsewhere in the
 package. Imported only where something is compiled.

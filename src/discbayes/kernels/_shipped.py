@@ -162,7 +162,7 @@ class Kernel:
 
     @property
     def dispatcher(self) -> Any:
-        """The same function compiled by numba for each list of types."""
+        """The function as compiled by numba, for each list of types."""
         with _ONE_THREAD:  # so that threads that need it at once do not compile it once each
             if self._dispatcher is None:
                 compiler = import_module(f"{_PACKAGE}._cache")

@@ -48,7 +48,7 @@ class MiniBuckets(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """What is estimated of a row, by class."""
+    """The estimates of a row, by class."""
 
     log_joint: np.ndarray
     relative: np.ndarray  # standard error of the joint probability, as a share of it

@@ -38,7 +38,7 @@ class LevelArrays(NamedTuple):
 
 
 class OwnArrays(NamedTuple):
-    """What is added to cells in the class of a row if the row is left out of the counts."""
+    """The changes of cells in the class of a row if the row is left out of the counts."""
 
     start: np.ndarray  # the first of the cells of each feature in which there are rows
     classes: np.ndarray  # the class of each

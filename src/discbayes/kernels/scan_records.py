@@ -107,7 +107,7 @@ class BaseCells(NamedTuple):
 
 
 class ParentTables(NamedTuple):
-    """What each of several further parents adds to log θ of a family.
+    """The tables that each of several further parents adds to log θ of a family.
 
     Attributes
     ----------
@@ -314,7 +314,7 @@ class IncompleteRowRecord(NamedTuple):
 
 
 class RootTable(NamedTuple):
-    """What a parent adds to log θ of a root, and the codes of both.
+    """The table that a parent adds to log θ of a root, and the codes of both.
 
     Attributes
     ----------
@@ -407,7 +407,7 @@ class MoveRows(NamedTuple):
 
 
 class ChildTables(NamedTuple):
-    """What one parent adds to log θ of the families of several children.
+    """The tables that one parent adds to log θ of the families of several children.
 
     Attributes
     ----------
@@ -461,7 +461,7 @@ class ChainRows(NamedTuple):
 
 
 class EdgeTables(NamedTuple):
-    """What edges add to log θ of their children, ``(group, parent's code, child's code, class)``.
+    """Tables that edges add to log θ of children, ``(group, parent code, child code, class)``.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What a network is: its structure, and the numbers in its tables."""
+"""Networks: their structure, and the numbers in their tables."""
 
 from typing import TYPE_CHECKING
 

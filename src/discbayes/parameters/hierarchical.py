@@ -100,7 +100,7 @@ class BackoffLevels:
 
     @cached_property
     def own_arrays(self) -> OwnArrays:
-        """What leaving rows out adds, as kernels take it."""
+        """The changes by leaving rows out, as kernels take them."""
         nothing = np.zeros(0, np.int64)
         return OwnArrays(
             starts_of([len(cells) for cells in self.own]),

@@ -208,7 +208,7 @@ class RowEncoder:
 
 
 class _Unnamed:
-    """What a row has for a column that it does not name: unknown, and never a value "missing"."""
+    """The cell of a column that a row does not name: unknown, and never a value "missing"."""
 
     def __repr__(self) -> str:
         return "(not named)"

@@ -1,4 +1,4 @@
-"""What each column tells about the class: an importance chart, and a chart of log odds for each.
+"""The effects of each column on the class: an importance chart, and a chart of log odds for each.
 
 The log odds of a class after one value is observed, less those before, with nothing else known;
 they follow exactly from the model, and no rows are needed. Bars below are the probabilities of the

@@ -1,4 +1,4 @@
-"""What the caller says about a report: its title, the source of the data, and a model card."""
+"""The heading of a report: its title, the source of the data, and a model card."""
 
 from __future__ import annotations
 

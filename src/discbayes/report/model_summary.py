@@ -28,7 +28,7 @@ _NOTE = "Importance is the mutual information of a column alone with the class, 
 
 @dataclass(frozen=True, repr=False)
 class ModelSummary:
-    """What a classifier has learned, in about twenty lines.
+    """A summary of a fitted classifier, in about twenty lines.
 
     It shows itself as text, and as HTML in a notebook; ``str(summary)`` is the text.
 

@@ -1,4 +1,4 @@
-"""What one block of rows contributes to scoring: the gains of all candidates on its rows.
+"""The contribution of one block of rows to scoring: the gains of all candidates on its rows.
 
 A block is a network on its own rows under tables that were counted on the rows of all blocks. So
 the kernels for rows in memory find the gains here too, but no candidate is abandoned: a block does

@@ -57,7 +57,7 @@ class Family:
 
 @dataclass(frozen=True)
 class Extensions:
-    """What each of several further parents adds to log θ of a family.
+    """The tables that each of several further parents adds to log θ of a family.
 
     ``record`` has one more start than parents: the end of the last table.
     """

@@ -1,4 +1,4 @@
-"""What a search on a sample score asks of a network: its value, and the best way to extend it."""
+"""Scorers of candidates: the value of a network, and the best way to extend it."""
 
 from __future__ import annotations
 

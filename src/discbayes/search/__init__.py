@@ -21,7 +21,7 @@ from discbayes.search.tree import SpanningTree
 
 
 class StructureLearner(Protocol):
-    """What the classifier needs of a structure learner."""
+    """The protocol of structure learners."""
 
     def learn(self, data: Encoded, counts: Counts, context: Context) -> Structure:
         """Return a structure over the features of the data."""

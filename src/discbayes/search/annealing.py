@@ -206,7 +206,7 @@ def _best_of(chains: list[_Chain]) -> Structure:
 
 
 class _Pool:
-    """What the chains share: the rows, the tables of edges, and the network they start from."""
+    """The common parts of the chains: rows, tables of edges, and the network they start from."""
 
     def __init__(self, run: Run, scorer: CountingScorer, allowed: np.ndarray):
         self.scorer, self.rows = scorer, scorer.complete_rows
