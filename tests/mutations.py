@@ -58,7 +58,7 @@ MUTATIONS = (
         "tests/inference",
     ),
     Mutation(
-        "a gap is no value: rows that have one are not complete",
+        "a missing value is no value: rows that have one are not complete",
         "kernels/joint.py",
         "flags[m] |= row[m] >= card",
         "flags[m] |= row[m] > card",
@@ -95,9 +95,9 @@ MUTATIONS = (
     ),
     Mutation(
         "what is held out to calibrate is not learned from",
-        "classifier/calibrating.py",
-        "weight[rows] -= held_out",
-        "weight[rows] -= 0.0 * held_out",
+        "classifier/training_rows.py",
+        "left[rows] -= weight",
+        "left[rows] -= 0.0 * weight",
         "tests/calibration/test_calibration.py",
     ),
     Mutation(
@@ -124,8 +124,7 @@ MUTATIONS = (
     Mutation(
         "a file is replaced in one step",
         "_files.py",
-        "            if fcntl is not None:  # before it is closed, so that nobody takes it for one"
-        " that was left\n                os.replace(draft, goal)",
+        "            if fcntl is not None:\n                os.replace(draft, goal)",
         "            if fcntl is not None:\n                shutil.copyfile(draft, goal)",
         "tests/io/test_io.py tests/faults",
     ),

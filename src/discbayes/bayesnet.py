@@ -16,7 +16,7 @@ from discbayes import inference
 from discbayes._arrays import WithArrays
 from discbayes._deprecation import renamed_method, warn_renamed
 from discbayes._lazy_imports import leaf
-from discbayes._settings import is_integer
+from discbayes._settings import require_integer
 from discbayes._text import count_of, listed
 from discbayes.data import Domain, Evidence, FrameEncoder, Variable
 from discbayes.data.evidence import EvidenceColumn, evidence_columns
@@ -613,8 +613,7 @@ class BayesNet(WithOldLimits, WithArrays):
         >>> bool((novelty >= 0).all() and (novelty <= 1).all())
         True
         """
-        if not is_integer(n_draws, 1):
-            raise ValueError(f"n_draws={n_draws!r} must be a whole number of at least 1")
+        require_integer("n_draws", n_draws, 1)
         codes = self.encode(X)
         rng = np.random.default_rng(random_state)
         with self._named_limits():

@@ -28,7 +28,7 @@ from scipy.special import expit, gammaln
 from sklearn.isotonic import IsotonicRegression
 
 from discbayes import inference
-from discbayes._settings import is_integer
+from discbayes._settings import require_integer, sums_to_one
 from discbayes.bayesnet import BayesNet
 from discbayes.data.evidence import EvidenceColumn
 from discbayes.engine import parallel_map
@@ -106,14 +106,8 @@ class Calibration(ABC):
 
 def check_class_shares(shares: np.ndarray) -> None:
     """Refuse class shares that are not probabilities of one distribution."""
-    if shares.ndim != 1 or not _sums_to_one(shares):
+    if shares.ndim != 1 or not sums_to_one(shares):
         raise ValueError("the class shares of a calibration must be probabilities that sum to 1")
-
-
-def _sums_to_one(shares: np.ndarray) -> bool:
-    """Return whether numbers are probabilities of one distribution; NaN is none."""
-    # bounded before they are summed: numbers of a file may overflow
-    return bool(((shares >= 0) & (shares <= 1.001)).all() and np.isclose(shares.sum(), 1.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -402,7 +396,7 @@ class LogPool(Calibration):
         found[rows] = np.where(np.isnan(odds), 1.0, expit(odds))  # NaN in impossible rows
         return found
 
-    @property
+    @cached_property
     def _used(self) -> np.ndarray:
         domain = self.generative.domain
         columns = np.array([feature.kind != "evidence" for feature in domain.features], dtype=bool)
@@ -708,8 +702,7 @@ def check_calibration(name: Any, n_folds: Any) -> None:
     if name not in (None, AUTO) and (not isinstance(name, str) or name not in CALIBRATIONS):
         known = ", ".join(map(repr, (AUTO, *CALIBRATIONS)))
         raise ValueError(f"calibrate={name!r} is not known; it is one of {known}, or None")
-    if not is_integer(n_folds, 2):
-        raise ValueError(f"calibrate_folds={n_folds!r} must be a whole number of at least 2")
+    require_integer("calibrate_folds", n_folds, 2)
 
 
 def check_alone(name: str, alone: np.ndarray, labels: list[Any]) -> None:
@@ -941,7 +934,7 @@ def log_prior_of(prior: Sequence[float], n_classes: int) -> np.ndarray:
         ) from None
     if share.shape != (n_classes,):
         raise ValueError(f"class_prior has {share.size} entries for {n_classes} classes")
-    if not _sums_to_one(share):
+    if not sums_to_one(share):
         raise ValueError(f"class_prior={prior!r} must be probabilities that sum to 1")
     with np.errstate(divide="ignore"):
         return np.log(share / share.sum())

@@ -368,9 +368,9 @@ def test_local_optima_are_spoken_of():
 @pytest.mark.parametrize(
     "setting, message",
     [
-        ({"max_iter": -1}, "max_iter=-1 must be a whole number that is at least 0"),
+        ({"max_iter": -1}, "max_iter=-1 must be a whole number of at least 0"),
         ({"max_iter": 2.5}, "max_iter=2.5"),
-        ({"n_folds": 1}, "n_folds=1 must be a whole number that is at least 2"),
+        ({"n_folds": 1}, "n_folds=1 must be a whole number of at least 2"),
         ({"tol": -1e-3}, "tol=-0.001"),
         ({"tol": float("nan")}, "tol=nan"),
         ({"generative": MaximumLikelihood(0)}, "epsilon=0 must be above 0"),

@@ -262,7 +262,7 @@ def test_wide_codes_and_many_classes():
 @pytest.mark.parametrize(
     "setting, message",
     [
-        ({"passes": 0}, "passes=0 must be a whole number that is at least 1"),
+        ({"passes": 0}, "passes=0 must be a whole number of at least 1"),
         ({"passes": 2.0}, "passes=2.0 must be a whole number"),
         ({"passes": True}, "passes=True must be a whole number"),
         ({"prior": "laplace"}, "prior='laplace' is not one of 'ess', 'dirichlet', 'm'"),

@@ -430,7 +430,7 @@ def test_a_structure_too_dense_for_the_gaps_is_refused_with_names(monkeypatch):
     [
         ({"missing": "EM"}, "missing='EM' is not one of 'available', 'em'"),
         ({"missing": None}, "missing=None"),
-        ({"max_iter": 0}, "max_iter=0 must be a whole number that is at least 1"),
+        ({"max_iter": 0}, "max_iter=0 must be a whole number of at least 1"),
         ({"max_iter": 2.5}, "max_iter=2.5"),
         ({"max_iter": True}, "max_iter=True"),
         ({"tol": -1e-3}, "tol=-0.001 must be a number that is at least 0"),

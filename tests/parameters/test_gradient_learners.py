@@ -538,7 +538,7 @@ def test_one_class_one_value_and_no_feature():
         (DiscriminativeCCBN(generative="cl"), "generative='cl' is not one of 'ml', 'map', 'm'"),
         (DiscriminativeCCBN(generative=MaxMargin()), "relative frequencies"),
         (DiscriminativeCCBN(tol=1e-20), "tol=1e-20 is less than a double can tell apart"),
-        (DiscriminativeCCBN(n_folds=1), "n_folds=1 must be a whole number that is at least 2"),
+        (DiscriminativeCCBN(n_folds=1), "n_folds=1 must be a whole number of at least 2"),
         (WeightedCCBN(level=5), "level=5 is not one of 1, 2, 3 and 4"),
         (MaxMargin(lam=0), "lam=0.0 must be a finite number that is above 0"),
         (MaxMargin(kappa=-0.1), "kappa=-0.1 must be a finite number that is at least 0"),

@@ -36,6 +36,7 @@ from discbayes.calibration import (
 )
 from discbayes.classifier.ensemble import MAX_MEMBERS
 from discbayes.data import Domain, Variable
+from discbayes.io import model_fields
 from discbayes.predict import ModelFileError, load, load_bytes, model_reader, pooling
 from discbayes.predict.network_sums import NetworkSums
 
@@ -263,7 +264,7 @@ def test_long_chains_take_no_time(saved):
 
 
 def test_limits_are_those_of_the_library():
-    assert (model_reader.MAX_MEMBERS, pooling.RARE) == (MAX_MEMBERS, RARE)
+    assert (model_fields.MAX_MEMBERS, pooling.RARE) == (MAX_MEMBERS, RARE)
     assert model_reader.TEMPERATURES == (MIN_TEMPERATURE, MAX_TEMPERATURE)
     assert model_reader.SCALES == (MIN_SCALE, MAX_SCALE)
     assert pooling.POOL_EXPONENT == POOL_EXPONENT

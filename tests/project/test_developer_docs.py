@@ -137,3 +137,18 @@ def test_files_that_the_theory_names_are_there(page):
     names = re.findall(r"`([\w/]+(?:\.py|/))`", text)
     assert not [name for name in names if not (DOCS.parent / "src" / "discbayes" / name).exists()]
     assert page.stem == "index" or ("**Code:**" in text and names), "each page leads to its code"
+
+
+# ---- lines that are broken on purpose
+
+
+def test_lines_to_break_are_those_of_the_code_and_of_the_page(monkeypatch):
+    monkeypatch.syspath_prepend(str(DOCS.parent / "tests"))
+    mutations = importlib.import_module("mutations").MUTATIONS
+    source = DOCS.parent / "src" / "discbayes"
+    for one in mutations:
+        text = (source / one.file).read_text(encoding="utf-8")
+        assert text.count(one.line) == 1, f"{one.file}: {one.line.strip()}"
+    page = (DOCS / "developer" / "testing.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (.+?) \| `(.+?)` \| `test_.*$", page, re.M)
+    assert rows == [(one.what, one.file) for one in mutations]

@@ -30,8 +30,8 @@ ALLOWED = {"gaps"}  # the old name of the parameter ``missing``, and its word in
 # Words that model files are written with: to rename them would make old files unreadable.
 FILE_FORMAT = {
     "io/model.py": {"tallies"},
+    "io/model_fields.py": {"tallies"},
     "io/packed_statistics.py": {"tallies"},
-    "predict/model_reader.py": {"tallies"},
 }
 
 

@@ -358,7 +358,7 @@ def test_what_interrupts_a_round_loses_nothing_that_was_found(monkeypatch, stop,
 @pytest.mark.parametrize(
     "settings, message",
     [
-        ({"restarts": 0}, "restarts=0 must be a whole number that is at least 1"),
+        ({"restarts": 0}, "restarts=0 must be a whole number of at least 1"),
         ({"restarts": None}, "restarts=None must be a whole number"),
         ({"max_tries": 0}, "max_tries=0 must be"),
         ({"max_successes": 1.5}, "max_successes=1.5 must be"),

@@ -344,7 +344,7 @@ def test_time_that_is_over():
 def test_a_number_of_parents_that_makes_no_sense_is_refused(value):
     with pytest.raises(
         ValueError,
-        match=r"max_parents=.* must be a whole number that is at least 1; the class counts",
+        match=r"max_parents=.* must be a whole number of at least 1; the class counts",
     ):
         learn(HillClimb(max_parents=value), linked(0))
 

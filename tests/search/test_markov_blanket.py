@@ -149,7 +149,7 @@ def test_constraints_name_the_class_by_the_target(rows):
     "settings, message",
     [
         ({"score": "fcll"}, 'needs a score of all columns: "mdl", "ll" or "loo"'),
-        ({"max_parents": 0}, "max_parents=0 must be a whole number that is at least 1"),
+        ({"max_parents": 0}, "max_parents=0 must be a whole number of at least 1"),
         ({"keep": "some"}, "keep='some' is not one of 'all', 'blanket'"),
         ({"required": [("a", "class"), ("class", "a")]}, "form a cycle: a -> class -> a"),
     ],

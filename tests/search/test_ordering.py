@@ -391,7 +391,7 @@ def test_every_choice_and_every_score_is_in_the_trace():
     [
         ({"order": "best"}, "order='best' is not one of"),
         ({"order": [0, 1, 2]}, "the order leaves out 'x3'"),
-        ({"k": 0}, "k=0 must be a whole number that is at least 1"),
+        ({"k": 0}, "k=0 must be a whole number of at least 1"),
         ({"k": 1.5}, "k=1.5 must be a whole number"),
         (
             {"required": [(0, 2), (1, 2)]},

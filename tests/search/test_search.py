@@ -404,7 +404,7 @@ def test_kdb_honours_required_and_forbidden_edges():
 
 @pytest.mark.parametrize("k", [-1, 1.5, "2", None])
 def test_kdb_refuses_a_k_that_makes_no_sense(k):
-    with pytest.raises(ValueError, match=r"k=.* must be a whole number that is at least 0"):
+    with pytest.raises(ValueError, match=r"k=.* must be a whole number of at least 0"):
         learn(KDB(k), linked(0))
 
 

@@ -53,11 +53,11 @@ class Stage:
         return np.diff(self.scores, prepend=np.nan)
 
     def runs(self) -> list[Stage]:
-        """Return the steps of each restart; one run where there were no restarts."""
+        """Return the steps of each restart, the best first; one run without restarts."""
         found: dict[str, Stage] = {}
         for step in self.steps:
             found.setdefault(str(step.get("restart", 0)), Stage(self.kind, [])).steps.append(step)
-        return list(found.values())
+        return sorted(found.values(), key=lambda run: -np.nan_to_num(run.scores[-1], nan=-np.inf))
 
 
 def stages(history: Sequence[Step]) -> list[Stage]:

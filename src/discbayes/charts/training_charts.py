@@ -55,7 +55,7 @@ def search_chart(stage: Stage) -> Chart:
 
     There is a line for each run, the best run first, and dots for each kind of move.
     """
-    runs = sorted(stage.runs(), key=lambda run: -np.nan_to_num(run.scores[-1], nan=-np.inf))
+    runs = stage.runs()
     marks: list[Mark] = []
     for rank, run in enumerate(runs, 1):
         name = f"run {rank}" if len(runs) > 1 else ""
@@ -92,10 +92,10 @@ def _iterations_chart(stage: Stage) -> Chart:
     if not np.isfinite(iterations).all():
         iterations = [float(k) for k in range(1, len(stage.steps) + 1)]
     marks = [Line(iterations, stage.scores, has_dots=True)]
-    gaps = np.array([figure(step.get("gap")) for step in stage.steps])
-    has_gaps = bool((gaps > 0).any())
-    if has_gaps:  # zero has no place on a logarithmic scale
-        positive = np.where(gaps > 0, gaps, np.nan)
+    duality_gaps = np.array([figure(step.get("gap")) for step in stage.steps])
+    has_bound = bool((duality_gaps > 0).any())
+    if has_bound:  # zero has no place on a logarithmic scale
+        positive = np.where(duality_gaps > 0, duality_gaps, np.nan)
         marks.append(Line(iterations, positive, series=2, has_dots=True, is_right=True))
     return Chart(
         "Objective of the parameters",
@@ -103,7 +103,7 @@ def _iterations_chart(stage: Stage) -> Chart:
         Axis("objective"),
         tuple(marks),
         subtitle=count_of(round(iterations[-1]), "iteration"),
-        right=Axis("relative gap", is_log=True) if has_gaps else None,
+        right=Axis("relative gap", is_log=True) if has_bound else None,
     )
 
 

@@ -153,7 +153,7 @@ class ColumnScan:
             found = self._count(kind, pattern, bare, rows, left, self.numbers)
             if kind == WHOLE and not left.any():
                 break
-        self._add_units(texts, bare, rows, ~left)
+        self._add_units(texts, rows, ~left)
         self._add_extremes(bare, rows, ~left)
         for kind, pattern in DATES.items():
             found = self._count(kind, pattern, texts, rows, left, self.dates)
@@ -179,7 +179,7 @@ class ColumnScan:
             left &= ~found
         return found
 
-    def _add_units(self, texts: Any, bare: Any, rows: np.ndarray, number: np.ndarray) -> None:
+    def _add_units(self, texts: Any, rows: np.ndarray, number: np.ndarray) -> None:
         pa, compute = need("pyarrow"), need("pyarrow.compute")
         odd = _matches(texts, UNIT) & number
         if odd.any():

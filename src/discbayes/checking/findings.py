@@ -22,21 +22,19 @@ from discbayes.checking.reading_plan import (
     shown_delimiter,
 )
 from discbayes.checking.table_scan import TableScan
+from discbayes.data.variables import MANY_NUMBERS, MAX_MARKS, TEXT_VALUES
 from discbayes.streams.file_sources import FALSE, TRUE
 
 READING = "reading"  # how the text is read
 PROBLEM = "problem"  # what fit refuses, or would learn wrongly
 SUSPICION = "suspicion"  # what only a person can tell
 NOTE = "note"
-TEXT_VALUES = 50  # as in fit: more distinct texts, in most rows a new one, are not categories
 _MIN_IDENTIFIERS = 20
 _FEW_ROWS = 5  # of a class
 _SMALL = 20  # distinct whole numbers that may be codes
 _STRANGE_NUMBERS = (9999, 999, 99999, 999999, -9, -99, -999, -9999, -99999)
 _MIN_LEAK_ROWS = 50
 _PURE = 0.995
-_MANY_NUMBERS = 10  # as in fit: words among so many numbers, and at most so many words
-_MAX_WORDS = 5
 _IDENTIFIER = re.compile(
     r"(^|[^a-z])(id|ids|nr|no|num|nummer|number|key|uuid|guid|index|idx|lfd)([^a-z]|$)"
 )
@@ -241,20 +239,20 @@ def _marks_missing(column: ColumnScan, word: str) -> bool:
 
 
 def check_column(facts: ColumnFacts, n_rows: int) -> tuple[CheckedColumn, list[Finding]]:
-    """Return a column with what fit does with it, and what is worth saying of it."""
+    """Return a column with what fit does with it, and its findings."""
     column = facts.scan
     found: list[Finding] = []
-    say = _Sayer(column.name, found)
+    report = _Reporter(column.name, found)
     if facts.marks and not facts.is_number:
         rows = sum(column.words[mark][0] for mark in facts.marks)
         marks = listed(facts.marks, 5)
         if facts.is_date:
             text = f"{marks} among dates is a missing value ({count_of(rows, 'row')})"
-            say("missing-value mark", READING, text)
+            report("missing-value mark", READING, text)
         else:
             text = f"{marks} probably marks a missing value ({count_of(rows, 'row')})"
-            say("missing-value mark", PROBLEM, text, "name it with --na-values")
-    verdict = _judge(facts, say)
+            report("missing-value mark", PROBLEM, text, "name it with --na-values")
+    verdict = _judge(facts, report)
     missing = n_rows - facts.n_present
     shown = column.first if len(column.first) <= 30 else f"{column.first[:29]}…"
     checked = CheckedColumn(
@@ -277,38 +275,38 @@ class _Verdict(NamedTuple):
     advice: str = ""
 
 
-def _judge(facts: ColumnFacts, say: _Sayer) -> _Verdict:
-    """Return what a column holds, and say what is worth saying."""
+def _judge(facts: ColumnFacts, report: _Reporter) -> _Verdict:
+    """Return what a column holds, and report what is worth knowing."""
     column = facts.scan
     drop = f"leave it out with --drop {column.name}"
     if facts.n_present == 0:
-        say("empty column", PROBLEM, "no row has a value", drop)
+        report("empty column", PROBLEM, "no row has a value", drop)
         return _Verdict("nothing", "not used: it is empty", "drop")
     if facts.n_distinct == 1:
-        say("constant column", NOTE, f"all values are {column.first!r:.60}", drop)
+        report("constant column", NOTE, f"all values are {column.first!r:.60}", drop)
         return _Verdict("one value", "not used: it has one value", "drop")
     if facts.is_date:
-        return _check_dates(facts, say, drop)
+        return _check_dates(facts, report, drop)
     if _is_identifier(facts):
         text = f"a different value in every row, such as {column.first!r:.60}"
-        say("identifier", PROBLEM, text, drop)
+        report("identifier", PROBLEM, text, drop)
         fit = "numbers, in intervals" if facts.is_number else _text_fit(facts)
         return _Verdict("identifier", fit, "drop")
     if facts.is_boolean:
         return _Verdict("true or false", "two values")
     if facts.is_number:
-        return _check_number(facts, say)
+        return _check_number(facts, report)
     if _is_free_text(facts):
         text = (
             f"{facts.n_distinct:,} different texts in {facts.n_present:,} rows, such as"
             f" {column.first!r:.60}"
         )
-        say("free text", PROBLEM, text, drop)
+        report("free text", PROBLEM, text, drop)
         return _Verdict("free text", _text_fit(facts), "drop")
-    return _check_words(facts, say)
+    return _check_words(facts, report)
 
 
-class _Sayer:
+class _Reporter:
     """Adds findings of one column to a list."""
 
     def __init__(self, column: str, found: list[Finding]):
@@ -319,21 +317,21 @@ class _Sayer:
         self._found.append(Finding(kind, level, text, self._column, way_out))
 
 
-def _check_dates(facts: ColumnFacts, say: _Sayer, drop: str) -> _Verdict:
+def _check_dates(facts: ColumnFacts, report: _Reporter, drop: str) -> _Verdict:
     column = facts.scan
     order = order_of(column)
     if column.dates and order is None:
         why = "dates are written in several ways"
         if len(column.dates) == 1 and column.day_beyond == (False, False):
             why = f"{column.first!r} is a date whose day and month cannot be told apart"
-        say("date", PROBLEM, why, f"write dates as year-month-day, or {drop}")
+        report("date", PROBLEM, why, f"write dates as year-month-day, or {drop}")
         return _Verdict("dates", "refused: unclear dates", "drop")
     written = "" if order is None else f" ({order})"
     text = (
         f"{column.first!r} is a date{written}: year, month, weekday, hour and days since 2000"
         " become columns"
     )
-    say("date", NOTE, text, "--dates drop leaves dates out")
+    report("date", NOTE, text, "--dates drop leaves dates out")
     return _Verdict("dates", "year, month, weekday, days")
 
 
@@ -370,7 +368,7 @@ def _text_fit(facts: ColumnFacts) -> str:
     return "refused: too many texts" if refused else "categories"
 
 
-def _check_number(facts: ColumnFacts, say: _Sayer) -> _Verdict:
+def _check_number(facts: ColumnFacts, report: _Reporter) -> _Verdict:
     column = facts.scan
     strange = _strange_number(facts)
     if strange is not None:
@@ -379,17 +377,17 @@ def _check_number(facts: ColumnFacts, say: _Sayer) -> _Verdict:
             f"{value:g} in {count_of(rows, 'row')}, far from the other numbers (next: {near:g}),"
             " may mark a missing value"
         )
-        say("suspicious number", SUSPICION, text, f"if so, name it with --na-values {value:g}")
+        report("suspicious number", SUSPICION, text, f"if so, name it with --na-values {value:g}")
     if column.n_leading_zeros and (column.width or -1) > 1:
         text = f"numbers with leading zeros, such as {_zero_example(column)!r}, are labels"
-        say("leading zeros", PROBLEM, text, f"keep them with --categorical {column.name}")
+        report("leading zeros", PROBLEM, text, f"keep them with --categorical {column.name}")
         return _Verdict("labels", "numbers, in intervals; zeros are lost", "categorical")
     if facts.is_whole and set(column.values) <= {"0", "1", *facts.marks}:
-        say("0/1 code", NOTE, "the numbers 0 and 1 are kept as two values")
+        report("0/1 code", NOTE, "the numbers 0 and 1 are kept as two values")
         return _Verdict("0 or 1", "two values")
     if facts.is_whole and facts.n_distinct <= _SMALL:
         text = f"{facts.n_distinct} different whole numbers, which may be codes"
-        say("small integers", NOTE, text, f"if they are labels, --categorical {column.name}")
+        report("small integers", NOTE, text, f"if they are labels, --categorical {column.name}")
         return _Verdict("whole numbers", "numbers, in intervals")
     return _Verdict("numbers", "numbers, in intervals")
 
@@ -412,23 +410,23 @@ def _strange_number(facts: ColumnFacts) -> tuple[float, int, float] | None:
     return None
 
 
-def _check_words(facts: ColumnFacts, say: _Sayer) -> _Verdict:
+def _check_words(facts: ColumnFacts, report: _Reporter) -> _Verdict:
     column = facts.scan
     fit = f"{facts.n_distinct:,} categories"
     words = {word: seen for word, seen in column.words.items() if word not in facts.marks}
-    few = 0 < len(words) <= min(_MAX_WORDS, column.n_distinct // 4)
-    if column.n_numbers and column.n_distinct >= _MANY_NUMBERS and few:
+    few = 0 < len(words) <= min(MAX_MARKS, column.n_distinct // 4)
+    if column.n_numbers and column.n_distinct >= MANY_NUMBERS and few:
         word = next(iter(words))
         text = (
             f"all values are numbers, except {listed(words)} (row {words[word][1]} has {word!r}):"
             " each number is a category"
         )
         way_out = "if these are missing values, name them with --na-values"
-        say("words among numbers", PROBLEM, text, way_out)
+        report("words among numbers", PROBLEM, text, way_out)
         return _Verdict("numbers and words", fit, "missing")
     if facts.n_distinct > TEXT_VALUES:
         text = f"{facts.n_distinct:,} different texts: few rows have each of them"
-        say("many values", NOTE, text, "join them into fewer")
+        report("many values", NOTE, text, "join them into fewer")
     return _Verdict("categories", fit)
 
 

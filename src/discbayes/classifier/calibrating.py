@@ -18,7 +18,6 @@ from discbayes.classifier.fitting import FitPlan, class_weights, learn_network, 
 from discbayes.classifier.training_rows import TrainingRows
 from discbayes.data import FrameEncoder
 from discbayes.data.folds import FoldAssignment, assign_folds
-from discbayes.engine import Context, Interrupts, Progress
 
 
 def assign_calibration_folds(
@@ -84,13 +83,7 @@ def _held_out_log_joint(
 
     Rows that are impossible in every class have the log prior.
     """
-    # an interrupt ends the whole fit, since a part of the folds is not a result
-    context = Context(
-        rng,
-        plan.context.n_jobs,
-        Progress(plan.context.progress.verbose - 1),
-        interrupts=Interrupts(0),
-    )
+    context = plan.context.of_fold(rng)
     fold_encoder = plan.new_encoder(encoder.domain_)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # the fit on all rows has warned already

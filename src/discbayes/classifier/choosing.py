@@ -38,7 +38,7 @@ from discbayes.counts import Counts
 from discbayes.data import FrameEncoder
 from discbayes.data.folds import FoldAssignment, rows_beyond
 from discbayes.data.rows import Rows
-from discbayes.engine import Context, Interrupts, Progress
+from discbayes.engine import Context
 from discbayes.inference import log_marginal
 from discbayes.network import CPTs, Layout, Structure
 from discbayes.parameters import HierarchicalSmoothing, LevelWeightedCCBN
@@ -343,13 +343,7 @@ def open_folds(
         if not held_out.size:
             continue
         plan.context.progress.stage(f"choosing: fold {fold + 1} of {plan.calibration.n_folds}")
-        # an interrupt ends the whole fit, since a part of the folds is not a result
-        context = Context(
-            rng,
-            plan.context.n_jobs,
-            Progress(plan.context.progress.verbose - 1),
-            interrupts=Interrupts(0),
-        )
+        context = plan.context.of_fold(rng)
         fold_encoder = plan.new_encoder(encoder.domain_)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # the fit on all rows warns

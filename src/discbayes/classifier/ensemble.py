@@ -336,7 +336,6 @@ class BayesNetEnsemble(PosteriorClassifier):
 
     def _encode_evidence(self, X: Any) -> tuple[list[np.ndarray], list[list[EvidenceColumn]]]:
         """Return the codes of rows and their evidence, for each member."""
-        check_is_fitted(self)
         table = self._read_known(X)
         if not table.evidence:
             return self._codes_of(table), [[] for _ in self.members_]

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from discbayes import inference
 from discbayes._lazy_imports import leaf
-from discbayes._settings import is_integer
+from discbayes._settings import is_integer, require_integer
 from discbayes._text import count_of
 from discbayes.bayesnet import BayesNet
 from discbayes.calibration import AUTO, CalibratedPosterior, Calibration, log_prior_of
@@ -577,8 +577,9 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
         """
         if is_source(X):
             return self._predict_source(X, "predict_joint_log_proba")
+        network = self._current_network()
         codes, columns = self._encode_evidence(X)
-        log_joint = self._current_network().with_evidence(columns).log_joint_of(codes)
+        log_joint = network.with_evidence(columns).log_joint_of(codes)
         for column in columns:
             log_joint += column.log_scale[:, None]
         return log_joint
@@ -653,7 +654,6 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
 
     def _encode_evidence(self, X: Any) -> tuple[np.ndarray, list[EvidenceColumn]]:
         """Return the codes of rows with the columns of the fit, and their evidence."""
-        check_is_fitted(self)
         if hasattr(self, "feature_names_in_"):
             few = self._encoder.encode_few(X, self.unknown)
             if few is not None:
@@ -887,10 +887,7 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
         >>> clf.questionnaire(prices=0.03).n_questions
         1
         """
-        if not is_integer(max_questions, 1):
-            raise ValueError(
-                f"max_questions={max_questions!r} must be a whole number of at least 1"
-            )
+        require_integer("max_questions", max_questions, 1)
         codes = self.encode(dict(known or {}))
         lookahead = self._lookahead(costs, prices, class_prior)
         return build_questionnaire(self, lookahead, codes, max_questions)
@@ -1002,8 +999,7 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
         >>> clf.same_decision(rows, held_out=iris.X[1::2]).round(1).tolist()
         [0.9, 0.5]
         """
-        if not is_integer(n_draws, 1):
-            raise ValueError(f"n_draws={n_draws!r} must be a whole number of at least 1")
+        require_integer("n_draws", n_draws, 1)
         if not is_integer(random_state, 0):
             raise ValueError(f"random_state={random_state!r} must be a whole number")
         priced = None if costs is None else DecisionCosts.of(costs, self.classes_)

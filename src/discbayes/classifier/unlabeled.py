@@ -77,31 +77,29 @@ def use_unlabeled(plan: FitPlan, rows: TrainingRows, encoder: FrameEncoder) -> F
     n_rows = unlabeled.n_labeled + unlabeled.n_unlabeled
     there = f"{unlabeled.n_unlabeled} of {n_rows} rows have no label"
     if plan.unlabeled == "drop":
-        _say(plan, f'{there} and are left out (unlabeled="drop")')
+        _warn(f'{there} and are left out (unlabeled="drop")')
         return plan
     losses = _held_out_losses(plan, rows, encoder)
     if not losses:
-        _say(plan, f"{there} and are not used: there are too few labeled ones to hold some out")
+        _warn(f"{there} and are not used: there are too few labeled ones to hold some out")
         return plan
     weight = _best_weight(losses)
     means = {key: float(np.mean(found)) for key, found in losses.items()}
     plan.context.record(unlabeled=unlabeled.n_unlabeled, weight=weight, log_loss=means)
     if not weight:
-        _say(
-            plan,
+        _warn(
             f"{there} and are not used: they do not lower the log loss of held-out labeled rows,"
             f" {means[0.0]:.3f}, beyond chance",
         )
         return plan
-    _say(
-        plan,
+    _warn(
         f"{there} and are used with a weight of {weight:g}, which lowers the log loss of held-out"
         f" labeled rows from {means[0.0]:.3f} to {means[weight]:.3f}",
     )
     return replace(plan, parameters=SemiSupervised(plan.parameters, unlabeled, weight))
 
 
-def _say(plan: FitPlan, text: str) -> None:
+def _warn(text: str) -> None:
     warnings.warn(text, DataWarning, stacklevel=4)
 
 

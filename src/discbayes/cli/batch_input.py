@@ -112,7 +112,7 @@ def fit_batches(args: Namespace, model: Any) -> None:
 
 
 def _labeled(table: Any, target: str, notes: list[str]) -> Any:
-    """Return the rows that have a class; say once that others are left out."""
+    """Return the rows that have a class; warn once that others are left out."""
     labels = table.column(target)
     if not labels.null_count:
         return table

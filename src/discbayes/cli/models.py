@@ -78,7 +78,7 @@ def read_rows(
 
 
 def known_dropped(args: Namespace) -> list[str]:
-    """Return the columns that were left out at fit, of which nothing needs to be said."""
+    """Return the columns that were left out at fit, which need no warning."""
     return [] if args.stored_format is None else list(args.stored_format.dropped)
 
 
@@ -162,7 +162,7 @@ def classes_of(model: PosteriorClassifier, source: InputTable, target: str) -> n
 def labeled_rows(
     model: PosteriorClassifier, source: InputTable, X: Any, target: str
 ) -> tuple[Any, np.ndarray]:
-    """Return the rows that have a class, with their classes; say how many have none."""
+    """Return the rows that have a class, with their classes; report how many have none."""
     source.require([target], "the target")
     known = source.table.column(target).is_valid()
     n_missing = len(known) - (known.to_numpy().sum() if len(known) else 0)

@@ -16,7 +16,7 @@ from discbayes.streams.text_detection import detect_layout
 
 
 def find_format(args: Namespace, source: str | bytes, text: Collection[str]) -> CsvFormat:
-    """Return how CSV text is read, and say in one line what was assumed.
+    """Return how CSV text is read, and report in one line what was assumed.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def _is_csv(source: str | bytes) -> bool:
 
 
 def _tell(args: Namespace, scan: TableScan, plan: ReadingPlan) -> None:
-    """Say what was assumed, without what the options have said."""
+    """Report what was assumed, without what the options set."""
     assumed = plan.assumptions(scan)
     if assumed:
         args.progress.stage(f"read as {', '.join(assumed)}; `discbayes check` tells more")

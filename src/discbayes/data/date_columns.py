@@ -25,6 +25,7 @@ from discbayes.data.dates import (
     order_of_dates,
     parse_date,
     parse_dates,
+    parts_by_column,
 )
 from discbayes.data.table import CategoricalColumn, DateColumn, NumericColumns, Part, Table
 
@@ -97,10 +98,7 @@ def expand_known(table: Table, known: Sequence[DatePart | None], names: Sequence
     names : sequence of str
         The names of the columns of the domain.
     """
-    by_column: dict[str, list[DatePart]] = {}
-    for one in known:
-        if one is not None:
-            by_column.setdefault(one.column, []).append(one)
+    by_column = parts_by_column(known)
     parts = list(table.parts)
     wanted: dict[int, list[DatePart]] = {}
     for place, part in enumerate(parts):

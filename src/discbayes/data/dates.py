@@ -160,6 +160,15 @@ def parse_dates(texts: Sequence[str], order: str, column: str) -> np.ndarray:
 # ---- cells
 
 
+def parts_by_column(known: Sequence[DatePart | None]) -> dict[str, list[DatePart]]:
+    """Return the parts of dates that a domain has, by the column of the date."""
+    found: dict[str, list[DatePart]] = {}
+    for part in known:
+        if part is not None:
+            found.setdefault(part.column, []).append(part)
+    return found
+
+
 def with_parts(row: Mapping[Any, Any], known: Sequence[DatePart | None]) -> dict[Any, Any]:
     """Return a row, a mapping of names to values, with the parts of its dates in their place.
 
@@ -167,10 +176,7 @@ def with_parts(row: Mapping[Any, Any], known: Sequence[DatePart | None]) -> dict
     >>> with_parts({"day": "2024-02-29", "size": 3}, parts)
     {'size': 3, 'day (month)': 2.0, 'day (weekday)': 4.0}
     """
-    by_column: dict[str, list[DatePart]] = {}
-    for part in known:
-        if part is not None:
-            by_column.setdefault(part.column, []).append(part)
+    by_column = parts_by_column(known)
     found = {name: value for name, value in row.items() if str(name) not in by_column}
     for name, value in row.items():
         for part in by_column.get(str(name), []):

@@ -40,15 +40,16 @@ from discbayes.engine import parallel_map
 from discbayes.kernels.encoding import mark_present
 
 # a string column with more distinct values than this, and in most rows a new one, is not a category
-_TEXT_VALUES = 50
+TEXT_VALUES = 50
 _COUNT_SPAN = 1 << 12
 # values of a text column from which on it is worth asking whether they are numbers
-_MANY_NUMBERS = 10
+MANY_NUMBERS = 10
 _DECIMAL_COMMAS = (
     'read it as numbers, with pandas.read_csv(..., decimal=",") if decimals follow the comma'
 )
 _NAMED = 20  # columns in a message
-_MARKS = 5  # words among numbers, and at most a quarter of the values, probably mark missing values
+# words among numbers, and at most a quarter of the values, probably mark missing values
+MAX_MARKS = 5
 
 
 @dataclass(frozen=True)
@@ -269,8 +270,8 @@ def _warn_of_numbers(seen: SeenLabels, name: str) -> None:
     ):
         words = sorted(level for level in seen.levels if not is_number(level))
         if (
-            0 < len(words) <= min(_MARKS, len(seen.levels) // 4)
-            and len(seen.levels) >= _MANY_NUMBERS
+            0 < len(words) <= min(MAX_MARKS, len(seen.levels) // 4)
+            and len(seen.levels) >= MANY_NUMBERS
         ):
             warnings.warn(
                 f"column {name!r} is text, so each of its values is a category, but all of them are"
@@ -287,7 +288,7 @@ def _refuse_decimal_commas(seen: SeenLabels, name: str) -> None:
     commas = [level for level in seen.levels if "," in level]
     if (
         commas
-        and len(seen.levels) >= _MANY_NUMBERS
+        and len(seen.levels) >= MANY_NUMBERS
         and all(_is_number_with_comma(level) for level in seen.levels)
     ):
         raise ValueError(
@@ -315,7 +316,7 @@ def _is_number_with_comma(text: str) -> bool:
 
 
 def _refuse_free_text(seen: SeenLabels, name: str) -> None:
-    if len(seen.levels) > _TEXT_VALUES and 2 * len(seen.levels) > seen.n_present:
+    if len(seen.levels) > TEXT_VALUES and 2 * len(seen.levels) > seen.n_present:
         raise ValueError(
             f"column {name!r} looks like free text or an identifier: {len(seen.levels)} distinct"
             f" strings in {seen.n_present} rows ({seen.levels[0]!r:.60} for example). Drop it,"

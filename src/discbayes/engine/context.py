@@ -131,6 +131,31 @@ class Context:
     interrupted: bool = False
     interrupts: Interrupts = field(default_factory=Interrupts)
 
+    def of_fold(self, rng: np.random.Generator) -> Context:
+        """Return the context of a fold, which has its own random numbers and its own trace.
+
+        An interrupt ends the whole run, since a part of the folds is not a result.
+
+        Parameters
+        ----------
+        rng : Generator
+            The random generator.
+
+        Returns
+        -------
+        Context
+            The context, which shows less of its progress.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from discbayes.engine import Context
+        >>> Context(n_jobs=2).of_fold(np.random.default_rng(7)).n_jobs
+        2
+        """
+        progress = Progress(self.progress.verbose - 1)
+        return Context(rng, self.n_jobs, progress, interrupts=Interrupts(0))
+
     def record(self, most: int | None = None, **step: Any) -> None:
         """Add a step to the trace, with the seconds since the start, and show it.
 

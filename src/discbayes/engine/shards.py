@@ -74,6 +74,7 @@ class ReductionTree:
                     self._open[level, place] = value
                     return
                 other = self._open.pop((level, place ^ 1))
+            # outside the lock: other threads add their results meanwhile
             value = self._combine(other, value) if place & 1 else self._combine(value, other)
             level, place = level + 1, place >> 1
 
@@ -185,7 +186,7 @@ class KeptShard:
                 left -= made.nbytes
                 self._kept[number] = made
             elif not self._write(number, made):
-                return
+                return  # the disk is full, and will be for the next blocks
 
     @property
     def numbers(self) -> range:

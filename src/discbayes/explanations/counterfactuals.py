@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from discbayes._settings import is_integer
+from discbayes._settings import require_integer
 from discbayes.calibration import CalibratedPosterior
 from discbayes.data import Variable
 from discbayes.data.domain import cut_texts
@@ -226,8 +226,7 @@ def counterfactual(
     max_changes: int = 5,
 ) -> Counterfactual:
     """Return the smallest change of one row, which is given as codes and as it was read."""
-    if not is_integer(max_changes, 1):
-        raise ValueError(f"max_changes={max_changes!r} must be a whole number of at least 1")
+    require_integer("max_changes", max_changes, 1)
     wanted = None if target is None else class_position(beliefs.labels, target, "target")
     now = int(beliefs.decisions(codes)[0])
     changes = Changes(beliefs, codes, now, wanted, _fixed(keep, beliefs.network.domain.names))

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discbayes._memory import require_memory
-from discbayes._settings import is_integer
+from discbayes._settings import is_integer, require_integer
 from discbayes.engine import parallel_map, row_blocks
 from discbayes.inference.exact import CELLS_PER_SECOND, add_missing, largest_component
 from discbayes.inference.plans import blank_rows, network_plan
@@ -50,8 +50,7 @@ class InferenceOptions:
     n_jobs: int | None = None
 
     def __post_init__(self) -> None:
-        if not is_integer(self.max_cells, 1):
-            raise ValueError(f"max_cells={self.max_cells!r} must be a whole number of at least 1")
+        require_integer("max_cells", self.max_cells, 1)
         beyond = self.beyond_max_cells
         if not is_integer(beyond, 1) and not (isinstance(beyond, str) and beyond in BEYOND):
             raise ValueError(

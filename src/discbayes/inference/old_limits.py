@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from discbayes._deprecation import renamed_parameters, warn_renamed
-from discbayes._settings import is_integer
+from discbayes._settings import require_integer
 from discbayes.inference.marginalization import ESTIMATE, MAX_CELLS, RAISE
 from discbayes.inference.sampling import N_DRAWS
 
@@ -18,10 +18,7 @@ MAX_FACTOR_SIZE = 1 << 22  # the default of version 0.1
 
 def cells_of_factor(max_factor_size: int) -> int:
     """Return the limit on cells for one on the largest factor; larger limits scale with it."""
-    if not is_integer(max_factor_size, 1):
-        raise ValueError(
-            f"max_factor_size={max_factor_size!r} must be a whole number of at least 1"
-        )
+    require_integer("max_factor_size", max_factor_size, 1)
     if max_factor_size < MAX_FACTOR_SIZE:
         return int(max_factor_size)
     return MAX_CELLS * int(max_factor_size) // MAX_FACTOR_SIZE
@@ -29,9 +26,10 @@ def cells_of_factor(max_factor_size: int) -> int:
 
 def beyond_of_draws(n_draws: int | None) -> str | int:
     """Return what is done beyond the limit, for a number of draws."""
-    if n_draws is not None and not is_integer(n_draws, 1):
-        raise ValueError(f"n_draws={n_draws!r} must be a whole number of at least 1")
-    return RAISE if n_draws is None else int(n_draws)
+    if n_draws is None:
+        return RAISE
+    require_integer("n_draws", n_draws, 1)
+    return int(n_draws)
 
 
 _RENAMED = {"max_factor_size": "max_cells", "n_draws": "beyond_max_cells"}

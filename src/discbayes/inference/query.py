@@ -50,7 +50,7 @@ def joint_posterior(
     scores = np.concatenate([log_joint_of(cells) for cells in batches]).reshape(
         *shape, cpts.n_classes
     )
-    return _arrange(_normalize(scores, evidence.get(CLASS)), variables, features)
+    return _arrange(_normalize(scores, evidence.get(CLASS)), variables)
 
 
 def _normalize(scores: np.ndarray, known_class: int | None) -> np.ndarray:
@@ -67,7 +67,7 @@ def _normalize(scores: np.ndarray, known_class: int | None) -> np.ndarray:
     return shares / shares.sum()
 
 
-def _arrange(joint: np.ndarray, variables: Sequence[int], features: list[int]) -> np.ndarray:
+def _arrange(joint: np.ndarray, variables: Sequence[int]) -> np.ndarray:
     """Marginalize the class, or move its axis to its place among the variables."""
     if CLASS not in variables:
         return joint.sum(axis=-1)

@@ -30,15 +30,29 @@ from discbayes.calibration import (
     check_class_shares,
 )
 from discbayes.classifier import BayesNetClassifier, BayesNetEnsemble, FittedModel, adopt
-from discbayes.classifier.ensemble import MAX_MEMBERS
 from discbayes.classifier.fitting import COLUMNS, STRICT
 from discbayes.data import Domain, FrameEncoder
 from discbayes.data.dates import DATES, EXPAND
 from discbayes.inference import ESTIMATE, MAX_CELLS, RAISE, beyond_of_draws, cells_of_factor
-from discbayes.io.document import MAX_VALUES, hint_of_version, open_document, seal
+from discbayes.io.document import MAX_VALUES, seal
 from discbayes.io.domains import class_array, class_dtype, pack_domain, unpack_domain
-from discbayes.io.errors import ModelFileError, one_line, read_limited
+from discbayes.io.errors import one_line
 from discbayes.io.layouts import checked_layout
+from discbayes.io.model_fields import (
+    MAX_BYTES,
+    MODEL,
+    OPTIONAL,
+    OPTIONAL_POOL,
+    POOL,
+    THRESHOLDS,
+    calibration_fields,
+    feature_names,
+    restore_content,
+    restore_file,
+    restore_members,
+    table_arrays,
+    threshold_arrays,
+)
 from discbayes.io.packed_statistics import pack_statistics, unpack_statistics
 from discbayes.io.setting_values import (
     pack_or_describe,
@@ -49,7 +63,6 @@ from discbayes.io.setting_values import (
 )
 from discbayes.io.stored_format import pack_csv_format, unpack_csv_format
 from discbayes.io.validation import (
-    CONTENT_ERRORS,
     as_array,
     as_finite,
     as_int,
@@ -66,50 +79,16 @@ from discbayes.parameters import PARAMETERS
 from discbayes.search import STRUCTURES, FixedStructure
 from discbayes.streams.csv_format import CsvFormat
 
-MAX_BYTES = 1 << 30
 MAX_FILE_CELLS = 10_000_000_000  # for a row, about ten seconds: the limit that a file may set
 MAX_FACTOR_SIZE = 1 << 28  # the same limit in files of version 0.1: the size of a factor
-MAX_ROWS = 1 << 53  # that a file may say that it was learned from
+MAX_ROWS = 1 << 53  # that a file may claim to be learned from
 MAX_DRAWS = 1_000_000  # of a prediction, for each row and class
-_MODEL = (
-    "settings",
-    "domain",
-    "structure",
-    "tables",
-    "class_dtype",
-    "n_features_in",
-    "feature_names_in",
-    "history",
-)
-_ENSEMBLE = (
-    "settings",
-    "scale",
-    "class_shares",
-    "cell_penalty",
-    "members",
-)
 ENSEMBLE_VERSION = CLASS_PARENTS_VERSION = 3  # of the format, which added both
 DATES_VERSION = 4  # which added parts of dates and ordered values
-# fields that only some classifiers have
-_OPTIONAL = ("calibration", "tallies", "n_samples_seen", "csv_format", "class_table")
-_OPTIONAL_TABLES = ("prior_offset",)  # of a prior that is not the class shares
 _NAMED: dict[str, Mapping[str, Any]] = {"structure": STRUCTURES, "parameters": PARAMETERS}
 # where a model was learned is not stored, so that no file names an address to connect to
 _PLACE = "cluster"
 _CLOCK = "seconds"  # of a step of the history: not stored, so that equal fits have equal bytes
-_MAX_LOG = 1e100  # sums over features stay finite, also divided by a temperature
-_THRESHOLDS = ("log_odds", "probabilities")
-_POOL = ("scale", "doubt", "usual_missing")
-_OPTIONAL_POOL = ("unusual",)  # of a pool where missing values are evidence in usual rows only
-_CALIBRATIONS = {
-    "temperature": ("temperature",),
-    "isotonic": _THRESHOLDS,
-    "pool": (*_POOL, "tables"),
-}  # and their fields
-_REASONS: dict[type, str] = {  # for errors whose text does not tell
-    RecursionError: "it is nested too deeply",
-    MemoryError: "there is not enough memory to read it",
-}
 
 
 # Saving
@@ -248,7 +227,7 @@ def _pack_settings(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def _pack_tables(tables: CPTs) -> dict[str, Any]:
-    names = ("log_prior", "log_theta", *_OPTIONAL_TABLES)
+    names = ("log_prior", "log_theta", "prior_offset")
     arrays = {name: getattr(tables, name) for name in names}
     return {name: pack_array(array) for name, array in arrays.items() if array is not None}
 
@@ -281,12 +260,12 @@ def _pack_calibration(calibration: Calibration) -> dict[str, Any]:
         return {"kind": "temperature", "class_shares": shares, **own}
     if isinstance(calibration, LogPool):
         tables = _pack_tables(calibration.generative.parameters)
-        own = {name: getattr(calibration, name) for name in _POOL}
-        own |= {name: getattr(calibration, name) for name in _OPTIONAL_POOL if calibration.unusual}
+        own = {name: getattr(calibration, name) for name in POOL}
+        own |= {name: getattr(calibration, name) for name in OPTIONAL_POOL if calibration.unusual}
         own["tables"] = tables
         return {"kind": "pool", "class_shares": shares, **own}
     assert isinstance(calibration, Isotonic)
-    own = {name: [pack_array(part) for part in getattr(calibration, name)] for name in _THRESHOLDS}
+    own = {name: [pack_array(part) for part in getattr(calibration, name)] for name in THRESHOLDS}
     return {"kind": "isotonic", "class_shares": shares, **own}
 
 
@@ -338,28 +317,25 @@ def load(
     >>> bool((again.predict_proba(iris.X) == clf.predict_proba(iris.X)).all())
     True
     """
-    content = read_limited(path, max_bytes)
-    if content is None:
-        raise ModelFileError(
-            f"{path}: the file has more than {max_bytes} bytes, the limit of max_bytes"
-        )
-    return load_bytes(content, str(path), max_values)
+    return _with_notes(restore_file(path, max_bytes, max_values, _restored))
 
 
 def load_bytes(
     content: bytes, name: str, max_values: int = MAX_VALUES
 ) -> BayesNetClassifier | BayesNetEnsemble:
     """Return the classifier from the content of a file; ``name`` is its name in messages."""
-    library = ""
-    try:
-        model, library = open_document(content, max_values)
-        classifier: BayesNetClassifier | BayesNetEnsemble
-        classifier, notes = _restore_ensemble(model) if "members" in model else _restore(model)
-    except (*CONTENT_ERRORS, MemoryError) as error:
-        reason = _REASONS.get(type(error)) or one_line(error)
-        raise ModelFileError(
-            f"{name} cannot be loaded: {reason}{hint_of_version(library)}"
-        ) from error
+    return _with_notes(restore_content(content, name, max_values, _restored))
+
+
+def _restored(model: dict[str, Any]) -> tuple[BayesNetClassifier | BayesNetEnsemble, list[str]]:
+    return _restore_ensemble(model) if "members" in model else _restore(model)
+
+
+def _with_notes(
+    found: tuple[BayesNetClassifier | BayesNetEnsemble, list[str]],
+) -> BayesNetClassifier | BayesNetEnsemble:
+    """Return a classifier, after the notes on its settings as warnings."""
+    classifier, notes = found
     for note in notes:
         warnings.warn(one_line(note), stacklevel=3)
     return classifier
@@ -367,7 +343,7 @@ def load_bytes(
 
 def _restore(model: dict[str, Any]) -> tuple[BayesNetClassifier, list[str]]:
     """Return the classifier of a parsed model, and notes on its settings for the user."""
-    as_object(model, "model", _MODEL, _OPTIONAL)
+    as_object(model, "model", MODEL, OPTIONAL)
     domain = unpack_domain(model["domain"])
     structure = unpack_network_structure(model["structure"], "structure")
     tables = _unpack_tables(model["tables"], domain, structure)
@@ -408,16 +384,8 @@ def _restore(model: dict[str, Any]) -> tuple[BayesNetClassifier, list[str]]:
 
 def _restore_ensemble(model: dict[str, Any]) -> tuple[BayesNetEnsemble, list[str]]:
     """Return the ensemble of a parsed model, and notes on its settings for the user."""
-    as_object(model, "model", _ENSEMBLE, ("csv_format",))
-    packed = as_list(model["members"], "members")
-    if not 1 <= len(packed) <= MAX_MEMBERS:
-        raise ValueError(f"members: an ensemble has 1 to {MAX_MEMBERS} of them, not {len(packed)}")
-    members: list[BayesNetClassifier] = []
-    for number, one in enumerate(packed):
-        with naming(f"members[{number}]"):
-            member, _ = _restore(as_object(one, "model"))
-            _check_same_columns(member, members[0] if members else member)
-        members.append(member)
+    restored = restore_members(model, _restore, _check_same_columns)
+    members = [member for member, _ in restored]
     settings, notes = _unpack_settings(model["settings"], BayesNetEnsemble())
     ensemble = BayesNetEnsemble(**settings)
     scale = float(as_finite(model["scale"], "scale"))
@@ -446,8 +414,11 @@ def _restore_ensemble(model: dict[str, Any]) -> tuple[BayesNetEnsemble, list[str
     return ensemble, notes
 
 
-def _check_same_columns(member: BayesNetClassifier, first: BayesNetClassifier) -> None:
+def _check_same_columns(
+    found: tuple[BayesNetClassifier, list[str]], other_found: tuple[BayesNetClassifier, list[str]]
+) -> None:
     """Refuse a member of other columns or classes than the first one."""
+    (member, _), (first, _) = found, other_found
     one, other = member.network_.domain, first.network_.domain
     same_labels = (
         member.classes_.dtype == first.classes_.dtype
@@ -464,25 +435,10 @@ def _check_same_columns(member: BayesNetClassifier, first: BayesNetClassifier) -
 
 
 def _unpack_tables(value: Any, domain: Domain, structure: Structure) -> CPTs:
-    fields = as_object(value, "tables", ("log_prior", "log_theta"), _OPTIONAL_TABLES)
-    log_prior = as_array(fields["log_prior"], "tables.log_prior")
-    log_theta = as_array(fields["log_theta"], "tables.log_theta")
-    layout = checked_layout(domain, structure, log_theta.size, "tables", "log_theta")
-    if log_theta.ndim != 1 or log_prior.shape != (domain.n_classes,):
-        raise ValueError(
-            "tables.log_prior or log_theta does not have the shape of the domain and structure"
-        )
-    offset = None
-    if "prior_offset" in fields:
-        offset = as_array(fields["prior_offset"], "tables.prior_offset")
-    arrays = {"log_prior": log_prior, "log_theta": log_theta, "prior_offset": offset}
-    for name, numbers in arrays.items():
-        if numbers is not None and not ((np.abs(numbers) <= _MAX_LOG) | (numbers == -np.inf)).all():
-            raise ValueError(f"tables.{name} holds NaN, infinity or numbers beyond {_MAX_LOG:g}")
-    if not log_prior.max() > -np.inf:
-        raise ValueError("tables.log_prior has no class that is possible")
+    arrays = table_arrays(value, domain, structure)
+    layout = checked_layout(domain, structure, arrays["log_theta"].size, "tables", "log_theta")
     with naming("tables"):
-        return CPTs(layout, log_prior, log_theta, offset)
+        return CPTs(layout, arrays["log_prior"], arrays["log_theta"], arrays.get("prior_offset"))
 
 
 def _with_class_table(tables: CPTs, value: Any, domain: Domain) -> CPTs:
@@ -508,47 +464,23 @@ def _with_class_table(tables: CPTs, value: Any, domain: Domain) -> CPTs:
 
 def _unpack_calibration(value: Any, network: BayesNet) -> Calibration:
     domain = network.domain
-    named = as_object(value, "calibration").get("kind")
-    kind = as_text(named, "calibration.kind", tuple(_CALIBRATIONS))
-    optional = _OPTIONAL_POOL if kind == "pool" else ()
-    needed = ("kind", "class_shares", *_CALIBRATIONS[kind])
-    fields = as_object(value, "calibration", needed, optional)
-    shares = as_array(fields["class_shares"], "calibration.class_shares")
-    if shares.shape != (domain.n_classes,):
-        raise ValueError(
-            f"calibration.class_shares has {shares.size} entries for {domain.n_classes} classes"
-        )
+    kind, fields, shares = calibration_fields(value, domain.n_classes)
     with naming("calibration"):
         if kind == "temperature":
             return Temperature(shares, float(as_finite(fields["temperature"], "temperature")))
         if kind == "pool":
             tables = _unpack_tables(fields["tables"], domain, network.structure)
             generative = replace(network, parameters=tables)
-            names = [name for name in (*_POOL, *_OPTIONAL_POOL) if name in fields]
+            names = [name for name in (*POOL, *OPTIONAL_POOL) if name in fields]
             return LogPool(shares, generative, *(float(as_finite(fields[n], n)) for n in names))
-        return Isotonic(shares, *(_unpack_thresholds(fields[name], name) for name in _THRESHOLDS))
-
-
-def _unpack_thresholds(value: Any, where: str) -> tuple[np.ndarray, ...]:
-    return tuple(as_array(part, where) for part in as_list(value, where))
+        return Isotonic(shares, *threshold_arrays(fields))
 
 
 def _restore_columns(classifier: BayesNetClassifier, model: dict[str, Any], domain: Domain) -> None:
-    columns = domain.columns
-    if as_int(model["n_features_in"], "n_features_in") != len(columns):
-        raise ValueError(
-            f"n_features_in is {shown(model['n_features_in'])}, but the domain has {len(columns)}"
-        )
-    classifier.n_features_in_ = len(columns)
-    if model["feature_names_in"] is not None:
-        names = as_list(model["feature_names_in"], "feature_names_in", len(columns))
-        classifier.feature_names_in_ = np.array(
-            [as_text(n, "feature_names_in") for n in names], dtype=object
-        )
-        if names != columns:
-            raise ValueError(
-                "feature_names_in must be the names of the features of the domain, in their order"
-            )
+    names = feature_names(model, domain)
+    classifier.n_features_in_ = len(domain.columns)
+    if names is not None:
+        classifier.feature_names_in_ = np.array(names, dtype=object)
 
 
 # Settings

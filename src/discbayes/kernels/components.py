@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from discbayes.kernels._compile import helper, kernel, small_helper
+from discbayes.kernels.elimination_plan import mark_relevant
 
 MASK = (1 << 40) - 1  # of hashes: a product with FACTOR then has less than 63 bits
 FACTOR = 1000003
@@ -44,12 +45,7 @@ def _mark_needed(codes, row, layout, every, missing, needed):
     for i in range(missing.size):
         missing[i] = codes[i, row] >= layout.cards[i]
         needed[i] = False
-    for at in range(missing.size - 1, -1, -1):
-        i = layout.order[at]
-        needed[i] = needed[i] or every or not missing[i]
-        if needed[i]:
-            for k in range(layout.parent_start[i], layout.parent_start[i + 1]):
-                needed[layout.parent_index[k]] = True
+    mark_relevant(missing, layout, every, needed)
 
 
 @small_helper

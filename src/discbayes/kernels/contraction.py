@@ -81,7 +81,7 @@ def _sum_two(cells, n_factors, at, strides, last, n_values, target):
             first += cells[p]
             second += cells[p + 1]
             p += strides[last]
-    elif n_factors == PAIR:
+    elif n_factors == PAIR:  # the usual case, without a loop over factors
         q = at[1]
         for _v in range(n_values):
             first += cells[p] * cells[q]

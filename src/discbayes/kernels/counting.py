@@ -140,6 +140,16 @@ def tabulate_x_log_x(known):
         known[x] = float(x) * np.log(float(x))
 
 
+@helper
+def _write_information(joint, pair, with_class, alone, of_class, whole, total, out):
+    """Write I(A;B|C), I(A;B), I(C;A,B) and the total, from the sums of x log x over margins."""
+    # rounding can take what is zero a little below it
+    out[0] = max(0.0, (joint + of_class - with_class) / total)
+    out[1] = max(0.0, (pair + whole - alone) / total)
+    out[2] = max(0.0, (joint + whole - pair - of_class) / total)
+    out[3] = total
+
+
 @kernel
 def pair_information(table, card_a, card_b, n_classes, known, margins, out):
     """Measure I(A;B|C), I(A;B) and I(C;A,B) in nats, and the total; zeros for an empty table.
@@ -186,10 +196,7 @@ def pair_information(table, card_a, card_b, n_classes, known, margins, out):
         else:
             of_class += term
     whole = _x_log_x(total, known)
-    out[0] = max(0.0, (joint + of_class - with_class) / total)
-    out[1] = max(0.0, (pair + whole - alone) / total)
-    out[2] = max(0.0, (joint + whole - pair - of_class) / total)
-    out[3] = total
+    _write_information(joint, pair, with_class, alone, of_class, whole, total, out)
 
 
 @kernel
@@ -228,10 +235,7 @@ def _complete_information(
             both += x
         pair += _x_log_x(both, known)
     whole = _x_log_x(total, known)
-    out[0] = max(0.0, (joint + of_class - with_class) / total)
-    out[1] = max(0.0, (pair + whole - alone) / total)
-    out[2] = max(0.0, (joint + whole - pair - of_class) / total)
-    out[3] = total
+    _write_information(joint, pair, with_class, alone, of_class, whole, total, out)
 
 
 @kernel

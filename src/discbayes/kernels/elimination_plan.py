@@ -31,6 +31,17 @@ class EliminationPlan(NamedTuple):
     sizes: np.ndarray  # cells of each bucket, as floats, which cannot overflow
 
 
+@small_helper
+def mark_relevant(missing, layout, every, needed):
+    """Mark the features whose tables matter, in a mask without marks."""
+    for at in range(missing.size - 1, -1, -1):
+        i = layout.order[at]
+        needed[i] = needed[i] or every or not missing[i]
+        if needed[i]:
+            for k in range(layout.parent_start[i], layout.parent_start[i + 1]):
+                needed[layout.parent_index[k]] = True
+
+
 @kernel
 def relevant_features(missing, layout, every):
     """Mark the features whose tables matter: all, or those that are or lead to an observed one.
@@ -39,12 +50,7 @@ def relevant_features(missing, layout, every):
     be left out.
     """
     needed = np.zeros(missing.size, np.bool_)
-    for at in range(missing.size - 1, -1, -1):
-        i = layout.order[at]
-        needed[i] = needed[i] or every or not missing[i]
-        if needed[i]:
-            for k in range(layout.parent_start[i], layout.parent_start[i + 1]):
-                needed[layout.parent_index[k]] = True
+    mark_relevant(missing, layout, every, needed)
     return needed
 
 

@@ -39,6 +39,7 @@ def _send(log_theta, base, received, n_classes, sent, at):
         for cell in range(c, received.size, n_classes):
             best = max(best, log_theta[base + cell] + received[cell])
         sent[at + c] = best
+        # relative to the largest term, so that no exponential overflows and one does not vanish
         if best > -np.inf:
             total = 0.0
             for cell in range(c, received.size, n_classes):
@@ -75,7 +76,7 @@ def _pass_up(codes, states, row, forest, tables, n_classes, missing, received, s
         if codes[i, row] >= cards[i]:
             missing[n_missing] = i
             n_missing += 1
-    for a in range(n_missing - 1, -1, -1):
+    for a in range(n_missing - 1, -1, -1):  # children first
         i = missing[a]
         p = forest.parent[i]
         cells = n_states[i] * n_classes

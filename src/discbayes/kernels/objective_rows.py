@@ -53,6 +53,7 @@ def likelihood_rows(log_joint, y, values, gradient):
         row, own = log_joint[m], y[m]
         top = max(row[own], _top_of_others(row, own))
         total = 0.0
+        # relative to the best score, so that no exponential overflows
         for c in range(n_classes):
             share[c] = np.exp(row[c] - top) if top > -np.inf else 1.0
             total += share[c]
@@ -76,6 +77,7 @@ def square_rows(log_joint, y, values, gradient):
         row, own = log_joint[m], y[m]
         top = max(row[own], _top_of_others(row, own))
         total = 0.0
+        # relative to the best score, so that no exponential overflows
         for c in range(n_classes):
             share[c] = np.exp(row[c] - top) if top > -np.inf else 1.0
             total += share[c]

@@ -90,13 +90,14 @@ def _gather(column, rows):
 
 @small_helper
 def _is_small(n_rows, card, n_classes):
+    # two passes over its rows against one over the table
     return 2 * n_rows < card * n_classes
 
 
 @small_helper
 def _n_log_n(n, known):
     if n < known.size:
-        return known[np.uint64(n)]
+        return known[np.uint64(n)]  # a logarithm takes longer than all else in the loops
     if n <= 0:
         return 0.0
     return n * np.log(n)

@@ -70,7 +70,7 @@ def _choose_states(cells, n_steps, c, mode, uniforms, tables, s, weights):
 
 
 @helper
-def _choose_value(row, i, cells, c, mode, uniforms, tables, s, weights):
+def _choose_value(i, cells, c, mode, uniforms, tables, s, weights):
     """Return a value of feature ``i`` in its state, given the states of its parents."""
     base = tables.observed[i] + c
     for k in range(tables.parent_start[i], tables.parent_start[i + 1]):
@@ -121,7 +121,7 @@ def _complete_row(row, n_features, cells, c, mode, uniforms, tables, s, weights,
         i = tables.order[at]
         filled[i] = row[i]
         if row[i] >= tables.cards[i]:
-            filled[i] = _choose_value(row, i, cells, c, mode, uniforms, tables, s, weights)
+            filled[i] = _choose_value(i, cells, c, mode, uniforms, tables, s, weights)
             s.state[i] = tables.state_of[tables.state_start[i] + filled[i]]
 
 

@@ -16,9 +16,8 @@ import numpy as np
 from discbayes.kernels._compile import helper, kernel
 from discbayes.kernels.counting import pair_information
 
-SHARE = (
-    0.1  # of independent features in the start: cells without counts would otherwise stay at zero
-)
+# of independent features in the start: cells without counts would otherwise stay at zero
+SHARE = 0.1
 ROUNDING = 1e-12  # of the rows of a class: a smaller difference of two sums is zero
 
 
@@ -155,6 +154,7 @@ def _expected_counts(counted, theta, independent, incomplete, n_incomplete, poss
         for k in range(first, last):
             total += theta[cell + offsets[k]]
         source = theta
+        # counts alone, the start for one set of missing features, may be zero in all these cells
         if total > 0.0:
             value += count * np.log(total)
         else:
@@ -188,7 +188,7 @@ def _maximize(counted, independent, incomplete, n_incomplete, possible, total, m
             counted, theta, independent, incomplete, n_incomplete, possible, new
         )
         value = value / total - np.log(total)
-        theta, new = new, theta
+        theta, new = new, theta  # the tables change places, so that none is copied
         if value - before <= tol * max(abs(value), 1.0):
             break
         before = value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from discbayes._settings import require_number
 from discbayes.kernels import objective_rows as kernels
 from discbayes.objectives.objective import Objective
 
@@ -38,14 +39,10 @@ class Margin(Objective):
         self.kappa = kappa
 
     def _check(self) -> None:
-        if not (np.isfinite(self.lam) and self.lam > 0):
-            raise ValueError(f"lam={self.lam!r} must be a number above 0")
-        if self.eta is not None and not (np.isfinite(self.eta) and self.eta > 0):
-            raise ValueError(
-                f"eta={self.eta!r} must be a number above 0, or None for the hard maximum"
-            )
-        if not (np.isfinite(self.kappa) and self.kappa >= 0):
-            raise ValueError(f"kappa={self.kappa!r} must be a number that is at least 0")
+        require_number("lam", self.lam, above=0)
+        if self.eta is not None:
+            require_number("eta", self.eta, 0, ", or None for the hard maximum")
+        require_number("kappa", self.kappa)
 
     def _fill(
         self, log_joint: np.ndarray, y: np.ndarray, values: np.ndarray, gradient: np.ndarray

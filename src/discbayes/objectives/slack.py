@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from discbayes._settings import require_number
 from discbayes.kernels import objective_rows as kernels
 from discbayes.objectives.objective import Objective
 
@@ -43,19 +44,11 @@ class Slack(Objective):
         self.radius = radius
 
     def _check(self) -> None:
-        if not (np.isfinite(self.gamma) and self.gamma > 0):
-            raise ValueError(
-                f"gamma={self.gamma!r} must be a number above 0: it is the margin that rows are to"
-                " reach"
-            )
-        if not (np.isfinite(self.lam) and self.lam >= 0):
-            raise ValueError(f"lam={self.lam!r} must be a number that is at least 0")
-        if self.eta is not None and not (np.isfinite(self.eta) and self.eta > 0):
-            raise ValueError(
-                f"eta={self.eta!r} must be a number above 0, or None for the hard maximum"
-            )
-        if not (np.isfinite(self.radius) and self.radius >= 0):
-            raise ValueError(f"radius={self.radius!r} must be a number that is at least 0")
+        require_number("gamma", self.gamma, 0, ": it is the margin that rows are to reach")
+        require_number("lam", self.lam)
+        if self.eta is not None:
+            require_number("eta", self.eta, 0, ", or None for the hard maximum")
+        require_number("radius", self.radius)
 
     def _fill(
         self, log_joint: np.ndarray, y: np.ndarray, values: np.ndarray, gradient: np.ndarray

@@ -113,6 +113,7 @@ def lbfgs_in(
     callback: Callback | None = None,
 ) -> Outcome:
     """Minimize a function of points; the callback and the outcome have points too."""
+    # function, callback and outcome ask for the same point one after the other
     latest = coordinates.start, coordinates.point(coordinates.start)
 
     def point(at: np.ndarray) -> np.ndarray:

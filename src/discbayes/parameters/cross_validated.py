@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from discbayes._settings import is_integer
+from discbayes._settings import require_choice, require_integer, require_number
 from discbayes._shared_settings import SharedSettings
 from discbayes.counts import Counts, count
 from discbayes.data.domain import Encoded
@@ -135,13 +135,8 @@ class CrossValidatedLearner(SharedSettings):
 
     def _check(self) -> None:
         for name, least in (("max_iter", 0), ("n_folds", 2)):
-            value = getattr(self, name)
-            if not is_integer(value, least):
-                raise ValueError(
-                    f"{name}={value!r} must be a whole number that is at least {least}"
-                )
-        if not (np.isfinite(self.tol) and self.tol >= 0):
-            raise ValueError(f"tol={self.tol!r} must be a number that is at least 0")
+            require_integer(name, getattr(self, name), least)
+        require_number("tol", self.tol)
         if 0 < self.tol < np.finfo(float).eps:
             raise ValueError(
                 f"tol={self.tol!r} is less than a double can tell apart: use 1e-12, or 0 to go on"
@@ -153,10 +148,7 @@ class CrossValidatedLearner(SharedSettings):
 
     def _check_names(self, **known: Collection[str]) -> None:
         for name, names in known.items():
-            if getattr(self, name) not in names:
-                raise ValueError(
-                    f"{name}={getattr(self, name)!r} is not one of {', '.join(map(repr, names))}"
-                )
+            require_choice(name, getattr(self, name), names)
 
 
 def numbers_of(

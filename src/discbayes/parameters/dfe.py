@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from discbayes._settings import is_integer
+from discbayes._settings import require_integer
 from discbayes.counts import Counts, FamilyCounts
 from discbayes.counts.contingency import kernel_classes, kernel_weight
 from discbayes.data.row_blocks import in_blocks
@@ -159,8 +159,7 @@ class DFE(BaseEstimator):
 
     def _check(self) -> None:
         """Raise an error for invalid settings."""
-        if not is_integer(self.passes, 1):
-            raise ValueError(f"passes={self.passes!r} must be a whole number that is at least 1")
+        require_integer("passes", self.passes, 1)
         MaximumAPosteriori(self.prior, self.strength)._check()
         least, most = STRENGTHS
         if not least <= self.strength <= most:

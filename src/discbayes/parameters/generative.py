@@ -27,7 +27,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from discbayes._deprecation import GapsIsMissing, renamed_parameters
-from discbayes._settings import is_integer
+from discbayes._settings import require_choice, require_integer, require_number
 from discbayes.counts import Counts, FamilyCounts, count_families
 from discbayes.data.domain import Domain
 from discbayes.data.rows import Rows
@@ -65,15 +65,9 @@ class _Frequency(GapsIsMissing, BaseEstimator):
 
     def _check(self) -> None:
         """Raise an error for invalid settings."""
-        if self.missing not in MISSING:
-            known = ", ".join(map(repr, MISSING))
-            raise ValueError(f"missing={self.missing!r} is not one of {known}")
-        if not is_integer(self.max_iter, 1):
-            raise ValueError(
-                f"max_iter={self.max_iter!r} must be a whole number that is at least 1"
-            )
-        if not (np.isfinite(self.tol) and self.tol >= 0):
-            raise ValueError(f"tol={self.tol!r} must be a number that is at least 0")
+        require_choice("missing", self.missing, MISSING)
+        require_integer("max_iter", self.max_iter, 1)
+        require_number("tol", self.tol)
 
     def learn(self, data: Rows, counts: Counts, structure: Structure, context: Context) -> CPTs:
         """Learn the tables of a structure.
@@ -343,8 +337,7 @@ class MaximumAPosteriori(_Frequency):
                 'missing="em" goes with neither a prior network nor monotone columns: use'
                 ' missing="available"'
             )
-        if not (np.isfinite(self.strength) and self.strength >= 0):
-            raise ValueError(f"strength={self.strength!r} must be a number that is at least 0")
+        require_number("strength", self.strength)
 
     def tables(self, families: FamilyCounts) -> CPTs:
         """Return tables from counts of the families.

@@ -26,7 +26,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
 from discbayes._arrays import starts_of
-from discbayes._settings import is_integer
+from discbayes._settings import require_integer, require_number
 from discbayes.counts import Counts
 from discbayes.data.rows import Rows
 from discbayes.engine import Context, parallel_map
@@ -506,9 +506,5 @@ class LevelWeightedCCBN(BaseEstimator):
             value = getattr(self, name)
             if value is None and name == "cell_penalty":
                 continue
-            if not (np.isfinite(value) and value >= 0):
-                raise ValueError(f"{name}={value!r} must be a number that is at least 0")
-        if not is_integer(self.max_iter, 1):
-            raise ValueError(
-                f"max_iter={self.max_iter!r} must be a whole number that is at least 1"
-            )
+            require_number(name, value)
+        require_integer("max_iter", self.max_iter, 1)

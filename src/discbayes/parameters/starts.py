@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from discbayes._settings import require_choice
 from discbayes.network import CPTs, Layout, absorb_class
 
 STARTS = ("generative", "zeros")
@@ -15,8 +16,8 @@ STARTS = ("generative", "zeros")
 
 def check_start(given: Any) -> None:
     """Raise an error if a start is neither a known name nor tables."""
-    if not isinstance(given, CPTs) and given not in STARTS:
-        raise ValueError(f"start={given!r} is not one of {', '.join(map(repr, STARTS))}")
+    if not isinstance(given, CPTs):
+        require_choice("start", given, STARTS)
 
 
 def begin_at(given: Any, generative: CPTs, names: Sequence[str]) -> CPTs:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from discbayes._settings import sums_to_one
 from discbayes._text import listed
 from discbayes.data.domain import Domain
 from discbayes.predict.pooling import EnsemblePosterior, NetworkPosterior, ObservedRows
@@ -165,7 +166,7 @@ class Predictor:
         shares = np.asarray(class_prior, dtype=np.float64)
         if shares.shape != self._labels.shape:
             raise ValueError(f"class_prior needs a share for each of {self._labels.size} classes")
-        if not ((shares >= 0) & (shares <= 1.001)).all() or not np.isclose(shares.sum(), 1.0):
+        if not sums_to_one(shares):
             raise ValueError(f"class_prior={class_prior!r} must be probabilities that sum to 1")
         known = (
             [self._ensemble]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from discbayes._text import listed, nearest_first
-from discbayes.data.dates import DatePart, seconds_of_cells, with_parts
+from discbayes.data.dates import parts_by_column, seconds_of_cells, with_parts
 from discbayes.data.domain import Domain, Variable
 from discbayes.data.evidence import Between, Evidence, Likelihood, Not, OneOf, certain_value
 from discbayes.data.labels import is_missing, plain
@@ -45,10 +45,7 @@ class RowEncoder:
         self.by_name = by_name
         self.refuses_unknown = refuses_unknown
         self._position = {name: place for place, name in enumerate(domain.names)}
-        self._dates: dict[str, list[DatePart]] = {}
-        for part in domain.dates:
-            if part is not None:
-                self._dates.setdefault(part.column, []).append(part)
+        self._dates = parts_by_column(domain.dates)
 
     def encode(self, columns: Sequence[Column], n_rows: int) -> tuple[np.ndarray, Cells]:
         """Return the codes of columns, and the cells of evidence by row and column.

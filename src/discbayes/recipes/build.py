@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from discbayes._deprecation import warn_renamed
-from discbayes._settings import is_integer
+from discbayes._settings import require_integer
 from discbayes._text import nearest_first
 from discbayes.classifier import BayesNetClassifier
 from discbayes.parameters.cross_validated import CrossValidatedLearner
@@ -119,8 +119,7 @@ def _set_folds(
     parsed: Recipe, made: BayesNetClassifier, where: Mapping[str, str], n_folds: Any
 ) -> None:
     """Set the number of folds wherever folds are used."""
-    if not is_integer(n_folds, 2):
-        raise ValueError(f"cv={n_folds!r} must be a whole number of at least 2")
+    require_integer("cv", n_folds, 2)
     places = _fold_places(made)
     if not places:
         raise ValueError(

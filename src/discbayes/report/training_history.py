@@ -107,16 +107,16 @@ def _iterations(stage: Stage) -> tuple[str, str]:
     scores = stage.scores[np.isfinite(stage.scores)]
     first, last = (brief(scores[k]) if scores.size else "–" for k in (0, -1))
     text = f"{count_of(len(stage.steps), 'iteration')}, from {first} to {last}"
-    gap = figure(stage.steps[-1].get("gap"))
-    if math.isfinite(gap):
-        text += f"; the optimum is at most {100 * gap:.2g} % better"
+    relative_gap = figure(stage.steps[-1].get("gap"))
+    if math.isfinite(relative_gap):
+        text += f"; the optimum is at most {100 * relative_gap:.2g} % better"
     chart = _lines(stage, f"{text}.")
     return chart, "" if chart else f'<p class="note">Parameters: {escaped(text)}.</p>'
 
 
 def _annealing(stage: Stage) -> tuple[str, str]:
     """Show the best score of each run of annealing, as the temperature falls."""
-    ranked = sorted(stage.runs(), key=lambda run: -np.nan_to_num(run.scores[-1], nan=-np.inf))
+    ranked = stage.runs()
     best = aligned([run.scores[-1] for run in ranked[:MAX_STEPS]])
     rows = []
     for rank, (run, score) in enumerate(zip(ranked, best, strict=False), 1):

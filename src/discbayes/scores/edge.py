@@ -46,6 +46,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from discbayes._deprecation import GapsIsMissing, renamed_parameters
+from discbayes._settings import require_choice, require_number
 from discbayes.counts import (
     Counts,
     Wanted,
@@ -148,9 +149,7 @@ class EdgeScore(GapsIsMissing, BaseEstimator):
 
     def _check(self) -> None:
         """Raise an error for invalid settings."""
-        if self.missing not in MISSING:
-            known = ", ".join(map(repr, MISSING))
-            raise ValueError(f"missing={self.missing!r} is not one of {known}")
+        require_choice("missing", self.missing, MISSING)
 
     @property
     def em(self) -> bool:
@@ -857,8 +856,7 @@ class ApproximateLikelihood(EdgeScore):
         return np.log(smooth / smooth.sum(axis=1, keepdims=True))
 
     def _strength(self) -> float:
-        if not (np.isfinite(self.strength) and self.strength > 0):
-            raise ValueError(f"strength={self.strength!r} must be a number above 0")
+        require_number("strength", self.strength, above=0)
         return float(self.strength)
 
 

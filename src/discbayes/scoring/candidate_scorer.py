@@ -159,7 +159,7 @@ class CandidateScorer(ABC):
 
 
 class ExhaustiveScorer(CandidateScorer):
-    """A scorer that finds the gain of every candidate; subclasses say how."""
+    """A scorer that finds the gain of every candidate; subclasses define how."""
 
     @abstractmethod
     def _gains(self, extensions: Sequence[Extension], check: Check) -> np.ndarray:

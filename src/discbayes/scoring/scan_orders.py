@@ -1,7 +1,7 @@
 """The order in which candidates visit the rows: those that can change the score first.
 
 One class for each objective; ``kernels/candidate_scan.py`` and ``kernels/accuracy_scan.py`` scan
-the rows and say why a candidate may be abandoned.
+the rows and justify why a candidate may be abandoned.
 """
 
 from __future__ import annotations

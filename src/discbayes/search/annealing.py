@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from discbayes._arrays import starts_of
-from discbayes._settings import is_integer
+from discbayes._settings import require_integer
 from discbayes.engine import parallel_map, row_blocks
 from discbayes.kernels import annealing_proposals as kernels
 from discbayes.kernels import candidate_scan
@@ -111,8 +111,8 @@ class Annealing(SampleSearch):
         super()._check()
         for name in ("restarts", "max_tries", "max_successes", "max_rejections"):
             value = getattr(self, name)
-            if not is_integer(value, 1) and not (value is None and name != "restarts"):
-                raise ValueError(f"{name}={value!r} must be a whole number that is at least 1")
+            if value is not None or name == "restarts":
+                require_integer(name, value, 1)
         if not self.temperature > 0:
             raise ValueError(f"temperature={self.temperature!r} must be above 0")
         if not 0 < self.cooling < 1:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from discbayes._settings import is_integer
+from discbayes._settings import require_integer
 from discbayes._shared_settings import SharedSettings
 from discbayes.counts import Counts
 from discbayes.data.rows import Rows
@@ -264,8 +264,7 @@ class Run:
 
 def check_k(k: Any, least: int = 1) -> int:
     """Return a valid number of parents, or raise an error."""
-    if not is_integer(k, least):
-        raise ValueError(f"k={k!r} must be a whole number that is at least {least}")
+    require_integer("k", k, least)
     return int(k)
 
 

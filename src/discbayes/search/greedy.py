@@ -19,9 +19,9 @@ import numpy as np
 
 from discbayes.network.graph import descendants
 from discbayes.scoring import TIES, Candidates, CandidateScorer, SearchCost
-from discbayes.search.base import Run, check_k, check_start
+from discbayes.search.base import Run, check_k
 from discbayes.search.sampled import SampleSearch
-from discbayes.search.strict_trees import joined_features, refuse_unjoined_parents
+from discbayes.search.strict_trees import allowed_edges, joined_features
 
 
 class GreedyEdges(SampleSearch):
@@ -91,10 +91,7 @@ class GreedyEdges(SampleSearch):
             raise ValueError(f"ties={self.ties!r} is not one of {', '.join(TIES)}")
 
     def _search(self, run: Run) -> None:
-        check_start(run, self.k)
-        if self.strict:
-            refuse_unjoined_parents(run)
-        allowed = run.limits.allowed(run.data, run.counts, run.n_jobs)
+        allowed = allowed_edges(run, self.k, self.strict)
         scorer = self._scorer(run)
         min_gain = -np.inf if self.fill else scorer.tolerance
         while True:

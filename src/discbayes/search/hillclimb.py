@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from discbayes._settings import is_integer
+from discbayes._settings import require_integer
 from discbayes.network import Structure
 from discbayes.network.graph import CLASS
 from discbayes.scores import EdgeScore
@@ -69,11 +69,7 @@ class HillClimb(EdgeSearch):
 
     def _check(self) -> None:
         super()._check()
-        k = self.max_parents
-        if not is_integer(k, 1):
-            raise ValueError(
-                f"max_parents={k!r} must be a whole number that is at least 1; the class counts"
-            )
+        require_integer("max_parents", self.max_parents, 1, "; the class counts")
 
     def _search(self, run: Run) -> None:
         climb(run, self._edge_score(), self.max_parents, self.reverse, self.drop_class)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from discbayes._settings import is_integer
+from discbayes._settings import require_choice, require_integer
 from discbayes.counts import Counts, count
 from discbayes.data import Domain, Encoded, Variable
 from discbayes.data.rows import Rows
@@ -116,12 +116,8 @@ class MarkovBlanketClimb(EdgeSearch):
 
     def _check(self) -> None:
         super()._check()
-        if not is_integer(self.max_parents, 1):
-            raise ValueError(
-                f"max_parents={self.max_parents!r} must be a whole number that is at least 1"
-            )
-        if self.keep not in KEEP:
-            raise ValueError(f"keep={self.keep!r} is not one of {', '.join(map(repr, KEEP))}")
+        require_integer("max_parents", self.max_parents, 1)
+        require_choice("keep", self.keep, KEEP)
 
     def _edge_score(self) -> EdgeScore:
         score = super()._edge_score()

@@ -25,14 +25,14 @@ import numpy as np
 from discbayes.data.rows import Rows
 from discbayes.network import Structure
 from discbayes.scoring import BestCandidate, Candidates, CandidateScorer, SearchCost
-from discbayes.search.base import Run, check_k, check_start
+from discbayes.search.base import Run, check_k
 from discbayes.search.edgewise import edge_matrix
 from discbayes.search.feature_orders import Order, order_features
 from discbayes.search.sampled import SampleSearch
 from discbayes.search.strict_trees import (
+    allowed_edges,
     are_joined,
     joined_features,
-    refuse_unjoined_parents,
 )
 
 ORDERS_OF_COUNTS = ("omisp", "random")  # orders that need no more than counts
@@ -126,11 +126,8 @@ class OrderBased(SampleSearch):
         return needs_counts_only and super()._takes(data)
 
     def _search(self, run: Run) -> None:
-        check_start(run, self.k)
         before = edge_matrix(run.structure)
-        if self.strict:
-            refuse_unjoined_parents(run)
-        allowed = run.limits.allowed(run.data, run.counts, run.n_jobs) | before
+        allowed = allowed_edges(run, self.k, self.strict) | before
         order = order_features(
             run.data, run.counts, self.order, run.n_jobs, run.rng, before, run.check
         )

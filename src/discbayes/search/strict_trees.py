@@ -12,7 +12,7 @@ from itertools import combinations
 import numpy as np
 
 from discbayes.network import Structure
-from discbayes.search.base import Run
+from discbayes.search.base import Run, check_start
 from discbayes.search.edgewise import edge_matrix
 
 
@@ -49,7 +49,18 @@ def largest_strict_set(
         kept = strict
 
 
-def refuse_unjoined_parents(run: Run) -> None:
+def allowed_edges(run: Run, k: int, strict: bool) -> np.ndarray:
+    """Return the edges that a search for at most k parents may add, as a matrix.
+
+    A start that is not such a structure is refused.
+    """
+    check_start(run, k)
+    if strict:
+        _refuse_unjoined_parents(run)
+    return run.limits.allowed(run.data, run.counts, run.n_jobs)
+
+
+def _refuse_unjoined_parents(run: Run) -> None:
     """Refuse a start that is not a strict k-tree, as two parents of a feature have no edge."""
     joined = joined_features(run.structure)
     for i, group in enumerate(run.structure.parents):

@@ -19,12 +19,12 @@ import numpy as np
 
 from discbayes.network.graph import descendants
 from discbayes.scoring import CandidateScorer, ParentMove, SearchCost
-from discbayes.search.base import Run, check_k, check_start
+from discbayes.search.base import Run, check_k
 from discbayes.search.sampled import SampleSearch
 from discbayes.search.strict_trees import (
+    allowed_edges,
     joined_features,
     largest_strict_set,
-    refuse_unjoined_parents,
 )
 
 
@@ -89,10 +89,7 @@ class SuperParent(SampleSearch):
         check_k(self.k)
 
     def _search(self, run: Run) -> None:
-        check_start(run, self.k)
-        if self.strict:
-            refuse_unjoined_parents(run)
-        allowed = run.limits.allowed(run.data, run.counts, run.n_jobs)
+        allowed = allowed_edges(run, self.k, self.strict)
         scorer = self._scorer(run)
         last_gains: dict[int, float] = {}
         while True:

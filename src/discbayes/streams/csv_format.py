@@ -81,7 +81,7 @@ class CsvFormat:
     dates : mapping of str to DateFormat
         The columns whose texts are dates, by name.
     dropped : sequence of str
-        The columns that were left out at fit, so that nothing needs to be said of them later.
+        The columns that were left out at fit, so that no later warning names them.
     skips_ragged : bool, default=False
         Whether rows with too many or too few cells are left out, not an error.
     """

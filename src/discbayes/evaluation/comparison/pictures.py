@@ -35,7 +35,7 @@ def pictures(found: Comparison) -> list[Picture]:
             "How often the most probable class is right against its probability; bars: shares of"
             " the test rows"
         )
-        drawn.append(Picture("reliability", title, lambda: _reliability(found, kept)))
+        drawn.append(Picture("reliability", title, lambda: _reliability(kept)))
     return drawn
 
 
@@ -70,7 +70,7 @@ def _posteriors(found: Comparison) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     return dict(list(kept.items())[:MAX_DIAGRAMS])
 
 
-def _reliability(found: Comparison, kept: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> Any:
+def _reliability(kept: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> Any:
     across = min(ACROSS, len(kept))
     down = -(-len(kept) // across)
     pyplot, size = need("matplotlib.pyplot"), (3.1 * across, 3.0 * down)

@@ -15,7 +15,7 @@ import joblib
 import numpy as np
 
 from discbayes._files import replace_file
-from discbayes._settings import is_integer
+from discbayes._settings import require_choice, require_integer
 from discbayes._temporary import TemporaryFolder
 from discbayes._version import __version__
 from discbayes.data.date_columns import expand_dates
@@ -118,8 +118,7 @@ def compare(
     0.95
     """
     methods = check_methods(recipes, baselines)
-    if sort not in SORTS:
-        raise ValueError(f"sort={sort!r} is not one of {', '.join(map(repr, SORTS))}")
+    require_choice("sort", sort, SORTS)
     setup = make_setup(X, y, cv, missing, categorical, random_state)
     settings = describe(name, setup)
     with _place(folder) as place:
@@ -155,8 +154,7 @@ def make_setup(
     table = expand_dates(read_table(X))
     labels = label_array(y, table.n_rows)
     classes, codes = classes_and_codes(labels)
-    if not is_integer(cv, 2):
-        raise ValueError(f"cv={cv!r} must be a whole number of at least 2")
+    require_integer("cv", cv, 2)
     if cv > table.n_rows:
         raise ValueError(
             f"{table.n_rows} rows cannot be split into {cv} folds; cv={table.n_rows} can"
@@ -164,10 +162,7 @@ def make_setup(
     odd = [share for share in missing if not 0 <= share <= 100 or share != int(share)]
     if odd:
         raise ValueError(f"missing={odd[0]!r} is not a whole percentage from 0 to 100")
-    if not is_integer(seed, 0):
-        raise ValueError(
-            f"random_state={seed!r} must be a whole number of at least 0, so that a run can resume"
-        )
+    require_integer("random_state", seed, 0, ", so that a run can resume")
     shares = tuple(sorted({int(share) for share in missing} - {0}))
     folds = stratified_folds(codes, int(cv), np.random.default_rng(seed))
     return Setup(table, labels, classes, folds, shares, categorical, int(seed))

@@ -95,9 +95,12 @@ class MarginLearner(CrossValidatedLearner):
         fit = self._fit(setting, data, counts, structure, context.n_jobs)
         iterations, weight = count_up(1), fit.problem.total_weight
 
-        def record(loss: float, gap: float) -> None:
+        def record(loss: float, duality_gap: float) -> None:
             context.record(
-                most=self.max_iter, iteration=next(iterations), score=-loss * weight, gap=gap
+                most=self.max_iter,
+                iteration=next(iterations),
+                score=-loss * weight,
+                gap=duality_gap,
             )
 
         ending = self._minimize(fit, fit.start, self.tol, self.max_iter, record, context.interrupts)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone
 
+from discbayes._settings import require_number
 from discbayes.counts import Counts, count_families
 from discbayes.data.domain import Encoded
 from discbayes.data.rows import Rows
@@ -194,21 +195,19 @@ class MLBNSVM(MarginLearner):
             )
             yield point
 
-    def _point(self, fit: MarginFit, free: np.ndarray, gap: float) -> PathPoint:
+    def _point(self, fit: MarginFit, free: np.ndarray, duality_gap: float) -> PathPoint:
         problem, counts = fit.problem, likelihood_counts(fit.families, self.alpha)
         slack = -problem.total_of(clone(fit.slack).set_params(lam=1.0), free)
         rate = problem.total_of(ClassificationRate(), free) / problem.total_weight
         likelihood = counts.dot(problem.parameterization.numbers(free))
-        return PathPoint(fit.slack.lam, self._tables(fit, free), likelihood, slack, rate, gap)
+        return PathPoint(
+            fit.slack.lam, self._tables(fit, free), likelihood, slack, rate, duality_gap
+        )
 
     def _check(self) -> None:
         super()._check()
         check_start(self.start)
-        if not (np.isfinite(self.alpha) and self.alpha > 0):
-            raise ValueError(
-                f"alpha={self.alpha!r} must be a number above 0: a count of zero would have no"
-                " optimum"
-            )
+        require_number("alpha", self.alpha, 0, ": a count of zero would have no optimum")
 
     def _fit(
         self,
@@ -261,9 +260,9 @@ class MLBNSVM(MarginLearner):
             if interrupts is None or not interrupts.take():
                 raise
             return ending
-        gap = np.fmin(ending.duality_gap, relative_gap(ending.outcome.value, lowest))
+        duality_gap = np.fmin(ending.duality_gap, relative_gap(ending.outcome.value, lowest))
         return ending._replace(
-            duality_gap=float(gap), reason=ending.reason if fit.is_convex else NORMALIZED
+            duality_gap=float(duality_gap), reason=ending.reason if fit.is_convex else NORMALIZED
         )
 
     def _lowest(self, fit: MarginFit, ending: Ending, interrupts: Interrupts | None) -> float:

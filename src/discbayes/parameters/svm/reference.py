@@ -39,6 +39,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from discbayes._lazy_imports import need
+from discbayes._settings import require_choice
 from discbayes.data.domain import Encoded
 from discbayes.data.row_keys import distinct_rows
 from discbayes.network import CPTs, Layout
@@ -148,8 +149,7 @@ def solve_norm_margin(
     Solution
         The tables, with a lower bound.
     """
-    if norm not in NORMS:
-        raise ValueError(f"norm={norm!r} is not one of {', '.join(map(repr, NORMS))}")
+    require_choice("norm", norm, NORMS)
     if norm != "likelihood":
         cost = _Squares if norm == "l2" else _Absolute
         return _solve(data, layout, np.ones(layout.n_classes + layout.size), lam, gamma, cost)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from discbayes._settings import require_number
 from discbayes.data.domain import Encoded
 from discbayes.network import Layout
 
@@ -17,12 +18,8 @@ SCALABLE = 'use the scalable solver, solver="auto"'
 
 def check_settings(lam: float, gamma: float) -> None:
     """Raise an error for invalid λ or γ."""
-    if not (np.isfinite(lam) and lam >= 0):
-        raise ValueError(f"lam={lam!r} must be a number that is at least 0")
-    if not (np.isfinite(gamma) and gamma > 0):
-        raise ValueError(
-            f"gamma={gamma!r} must be a number above 0: it is the required margin of rows"
-        )
+    require_number("lam", lam)
+    require_number("gamma", gamma, 0, ": it is the required margin of rows")
 
 
 def check_missing(data: Encoded) -> None:
