@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from discbayes.evaluation.judging import split_method
 from discbayes.evaluation.result_blocks import Picture, ResultTable, as_text
 from discbayes.evaluation.result_store import Result, Store
 from discbayes.evaluation.tasks import Task
@@ -76,7 +75,9 @@ def test_recipes_are_tags_that_can_be_parsed(module):
     for quick in (True, False):
         for task in module.tasks(quick):
             for recipe in task.recipes:
-                assert recipe in p13_fig4.GRIDS or parse(split_method(recipe)[0]).structure_tag in (
+                assert recipe in p13_fig4.GRIDS or parse(
+                    _p13.read_recipe(recipe)[0]
+                ).structure_tag in (
                     "NB",
                     "TAN-CMI",
                 )
