@@ -126,6 +126,21 @@ def test_what_is_set_in_a_recipe_is_not_chosen(part):
     assert len(fixed.learned.history) < len(exact.learned.history)
 
 
+def test_fits_that_end_by_held_out_training_rows():
+    task = Task("iris", 0, (), 0, p13_table1.learn_and_test)
+    converged, tuned, held_out = (
+        _p13.fit(task, recipe).learned.value.log_theta
+        for recipe in p13_table1.stopped("MCL").values()
+    )
+    assert np.abs(converged - tuned).max() > 0.1
+    assert np.abs(converged - held_out).max() > 0.1
+    assert _p13.read_recipe("TAN-MCL held-out") == ("TAN-MCL", {"stopping": "held-out"})
+    tags = {task.data: set() for task in p13_table1.tasks(False)}
+    for task in p13_table1.tasks(False):
+        tags[task.data] |= set(task.recipes)
+    assert {name for name in tags if "NB-MM13 held-out" not in tags[name]} == set(_p13.LARGER)
+
+
 @pytest.mark.parametrize("tag", ["NB-MM13", "NB-MLBNSVM"])
 def test_the_choice_is_that_of_the_learner(part, tag, monkeypatch):
     """A learner that chooses for itself by the same folds ends with the tables of the chosen
