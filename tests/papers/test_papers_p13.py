@@ -15,7 +15,7 @@ from discbayes.evaluation.result_blocks import Picture, ResultTable, as_text
 from discbayes.evaluation.result_store import Result, Store
 from discbayes.evaluation.tasks import Task
 from discbayes.inference import log_joint
-from discbayes.parameters import MaximumAPosteriori
+from discbayes.parameters import PARAMETERS, MaximumAPosteriori
 from discbayes.recipes import parse
 from discbayes_papers import reproduce
 from discbayes_papers.learning import decisions, learn_structure, learn_tables
@@ -128,12 +128,17 @@ def test_what_is_set_in_a_recipe_is_not_chosen(part):
 
 def test_fits_that_end_by_held_out_training_rows():
     task = Task("iris", 0, (), 0, p13_table1.learn_and_test)
-    converged, tuned, held_out = (
+    converged, tuned, held_out, penalized = (
         _p13.fit(task, recipe).learned.value.log_theta
         for recipe in p13_table1.stopped("MCL").values()
     )
     assert np.abs(converged - tuned).max() > 0.1
     assert np.abs(converged - held_out).max() > 0.1
+    own = PARAMETERS["cl"]().set_params(generative="map")
+    part = load_part("iris", 0, 0, _p13.p13_splits)
+    structure = learn_structure(part, parse("TAN").structure).value
+    np.testing.assert_allclose(learn_tables(part, structure, own).value.log_theta, penalized)
+    assert PARAMETERS["mm"]().penalty == float(p13_table1.PENALTIES["MM"])
     assert _p13.read_recipe("TAN-MCL held-out") == ("TAN-MCL", {"stopping": "held-out"})
     tags = {task.data: set() for task in p13_table1.tasks(False)}
     for task in p13_table1.tasks(False):
