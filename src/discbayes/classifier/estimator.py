@@ -92,10 +92,11 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
         (``LevelWeightedCCBN`` without a choice), "hybrid" (maximizes the conditional likelihood of
         the classes, regularized towards the generative estimates), "ml" (maximum likelihood, zeros
         become 1e-5), "map" (one virtual observation spread over each table), "cl" (maximizes the
-        conditional likelihood alone), "ccbn-d", "ccbn-e" and "ccbn-w" (maximize it over
+        conditional likelihood, with a penalty), "ccbn-d", "ccbn-e" and "ccbn-w" (maximize it over
         unconstrained parameters, normalized tables, or weights on generative ones), "mm" (maximizes
-        a soft margin), "dfe" (discriminative frequency estimates), "bn-svm" and "ml-bn-svm"
-        (support vector margins), or a learner such as ``MaximumAPosteriori("dirichlet", 0.5)``.
+        a soft margin, with a penalty), "dfe" (discriminative frequency estimates), "bn-svm" and
+        "ml-bn-svm" (support vector margins), or a learner such as
+        ``MaximumAPosteriori("dirichlet", 0.5)``.
     discretizer : str, None or transformer, default="auto"
         How numeric columns are discretized, on the training rows only: "auto" (two resolutions for
         parameters "auto", "levels" and "hierarchy", else "mdlp"), "mdlp", "equal-frequency",
