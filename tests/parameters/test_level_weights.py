@@ -45,6 +45,16 @@ def table(seed=0, n_rows=120, missing=0.0, weighted=False, n_classes=3):
     return Encoded(codes, domain, y, weight)
 
 
+def nearness(variable, a, b):
+    """How much the counts of a value of a parent count for another one, by its definition."""
+    n_intervals = len(
+        (variable.cuts if variable.coarse_cuts is None else variable.coarse_cuts) or ()
+    )
+    if a == b:
+        return 1.0
+    return float(np.exp(-0.5 * ((a - b) / 0.8) ** 2)) if n_intervals > 1 else 0.0
+
+
 def plain_levels(data, feature, parents, spread, strengths, pooled=False):
     """p of each level by loops over rows: a dict from (values of the parents, class) to arrays."""
     card = data.cards[feature]
@@ -62,14 +72,14 @@ def plain_levels(data, feature, parents, spread, strengths, pooled=False):
         for m in range(data.n_samples):
             x = data.codes[feature, m]
             known = x < card and (pooled or data.y[m] == c)
-            for p, u in zip(used, context, strict=True):
-                code = data.codes[p, m]
-                known = known and code < data.cards[p] and states[p][code] == u
             if used:  # above level 0, rows count in which the family is complete
                 known = known and all(data.codes[p, m] < data.cards[p] for p in parents)
             if known:
-                counts += weight[m] * spread[x]
-                total += weight[m]
+                near = weight[m]
+                for p, u in zip(used, context, strict=True):
+                    near *= nearness(data.domain.features[p], states[p][data.codes[p, m]], u)
+                counts += near * spread[x]
+                total += near
         return counts, total
 
     contexts = [()]
@@ -148,6 +158,21 @@ def test_counts_are_spread_over_near_intervals():
         apart = max(abs(a - b), 32 * abs(rank[a] - rank[b]))
         ratio = np.exp(-0.5 * (apart / 1.5) ** 2)
         assert spread[a, b] / spread[a, a] == pytest.approx(ratio, abs=1e-15)
+
+
+def test_an_interval_without_rows_reads_those_beside_it():
+    data = table(n_rows=200)
+    codes = data.codes.copy()
+    codes[0, :] = np.where(codes[0] < 4, 5, codes[0])  # the last of three coarse intervals
+    codes[3, codes[1] == 0] = 1  # and r of b has one value of d
+    data = replace(data, codes=codes)
+    structure = Structure(((), (), (), (0, 1)))
+    learner = HierarchicalSmoothing(strengths=[3.0])
+    theta = np.exp(learner.levels(data, count(data), structure).tables().log_table(3))
+    assert (theta[1, 0, 1] > theta[0, 0, 1]).all()  # the middle one is nearer than the first
+    unsmoothed = HierarchicalSmoothing(strengths=[3.0], bandwidth=0)
+    theta = np.exp(unsmoothed.levels(data, count(data), structure).tables().log_table(3))
+    assert theta[1, 0] == pytest.approx(theta[0, 0])
 
 
 def test_the_strength_has_the_largest_leave_one_out_likelihood():

@@ -11,7 +11,9 @@ Below level 0 is P(x), whatever the class. The strength m of each feature and le
 largest leave-one-out likelihood, which counts give in closed form: the counts of a row are those
 without itself. It is the empirical Bayes form of hierarchical Dirichlet smoothing (Petitjean et al.
 2018). Counts of a numeric feature are spread over neighboring intervals when they are read,
-and those of an ordered one over neighboring values.
+and those of an ordered one over neighboring values. In the same way the counts of numeric and
+ordered parents' values count, with less weight, for their neighbors: n(x, u, c) is the sum of
+weight(v, u)·n(x, v, c) over all v, where the weight of u itself is one.
 """
 
 from __future__ import annotations
@@ -19,13 +21,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from discbayes._arrays import starts_of
 from discbayes.counts import Counts, FamilyCounts, count_families
-from discbayes.data.domain import Domain
+from discbayes.data.domain import Domain, Variable
 from discbayes.data.rows import Rows
 from discbayes.engine import Context, parallel_map
 from discbayes.kernels.entries import padded_width
@@ -36,6 +39,7 @@ from discbayes.parameters.configurations import Configurations
 
 STRENGTHS = (3.0, 10.0, 30.0, 100.0, 300.0)
 BANDWIDTH = 1.5  # intervals, if there are as many as USUAL_INTERVALS
+PARENT_BANDWIDTH = 0.8  # coarse intervals, or values of an ordered parent
 USUAL_INTERVALS = 32
 TINY = 1e-300
 
@@ -167,7 +171,7 @@ class HierarchicalSmoothing(BaseEstimator):
         The standard deviation by which counts of a numeric feature are spread over neighboring
         intervals, and those of ordered categories over neighboring values: in intervals, and in
         32nds of the rows between them, whichever spreads less. So an interval with many rows keeps
-        its counts. 0 for no spreading.
+        its counts. With 0 nothing is spread, over the values of parents neither.
 
     Examples
     --------
@@ -264,8 +268,10 @@ class HierarchicalSmoothing(BaseEstimator):
 
         def one(i: int) -> _Chain:
             spread = self._spread(data.domain, i, counts.feature(i))
+            near = [self._near(data.domain.features[p].coarse) for p in structure.parents[i]]
             pooled = not structure.class_children[i]
-            return self._chain(_level_counts(families, counts, i, pooled), spread, left_out, pooled)
+            levels = _level_counts(families, counts, i, pooled, near)
+            return self._chain(levels, spread, left_out, pooled)
 
         chains = parallel_map(one, range(structure.n_features), n_jobs, work=50.0 * layout.size)
         shares = counts.class_count + 1.0 / data.n_classes
@@ -293,7 +299,7 @@ class HierarchicalSmoothing(BaseEstimator):
     def _spread(self, domain: Domain, feature: int, counts: np.ndarray) -> np.ndarray | None:
         """Return where the counts of each interval or ordered value go; None to themselves."""
         variable = domain.features[feature]
-        n_intervals = len(variable.values) if variable.ordered else len(variable.cuts or ()) + 1
+        n_intervals = _n_ordered(variable)
         if n_intervals < 3 or not self.bandwidth:
             return None
         by_value = counts.sum(axis=1)[:n_intervals]
@@ -307,9 +313,24 @@ class HierarchicalSmoothing(BaseEstimator):
         spread[:n_intervals, :n_intervals] = near / near.sum(axis=1, keepdims=True)
         return spread
 
+    def _near(self, parent: Variable) -> np.ndarray | None:
+        """Return how much the counts of each value of a parent count for each; None for no other.
+
+        The rows do not sum to one: a value keeps its counts.
+        """
+        n_ordered = _n_ordered(parent)
+        if n_ordered < 3 or not self.bandwidth:
+            return None
+        place = np.arange(n_ordered)
+        near = np.eye(parent.card)
+        near[:n_ordered, :n_ordered] = np.exp(
+            -0.5 * ((place[:, None] - place) / PARENT_BANDWIDTH) ** 2
+        )
+        return near
+
     def _chain(
         self,
-        levels: list[np.ndarray],
+        levels: list[_LevelCounts],
         spread: np.ndarray | None,
         left_out: np.ndarray,
         pooled: bool,
@@ -319,10 +340,10 @@ class HierarchicalSmoothing(BaseEstimator):
         Arrays have the shape ``(lines, card, n_classes)``. ``below`` is the level below, and
         ``rest_below`` the same without the row that is in a cell.
         """
-        card = levels[0].shape[1]
+        highest, card = levels[-1].counts, levels[0].counts.shape[1]
         kept = np.ones(card) if spread is None else np.diagonal(spread)
         own = kept[:, None] * left_out  # what a row adds to its own cell
-        everywhere = _spread_out(levels[0], spread).sum(axis=(0, 2))[:, None]
+        everywhere = _spread_out(levels[0].counts, spread).sum(axis=(0, 2))[:, None]
         if pooled:  # all columns are the same counts
             everywhere = everywhere / left_out.size
         total = everywhere.sum()
@@ -330,13 +351,13 @@ class HierarchicalSmoothing(BaseEstimator):
         rest = np.maximum(everywhere - own, 0.0) + 1.0 / card
         rest_below = (rest / (np.maximum(total - left_out, 0.0) + 1.0))[None]
         # what does not depend on the class is no news of it, and an empty cell has no row
-        used = np.flatnonzero(levels[-1]) if not pooled else np.zeros(0, np.int64)
+        used = np.flatnonzero(highest) if not pooled else np.zeros(0, np.int64)
         chain = _Chain([], np.empty((used.size, len(levels))), used, [])
-        for level, counts in enumerate(levels):
+        for level, (counts, joined) in enumerate(levels):
             repeat = len(counts) // len(below)
             below, rest_below = np.repeat(below, repeat, 0), np.repeat(rest_below, repeat, 0)
-            smooth = _spread_out(counts, spread)
-            totals = counts.sum(axis=1, keepdims=True)
+            smooth = _spread_out(joined, spread)
+            totals = joined.sum(axis=1, keepdims=True)
             rest = np.maximum(smooth - own, 0.0)
             rest_totals = np.maximum(totals - left_out, 0.0)
             m = self._best_strength(counts, rest, rest_totals, rest_below)
@@ -346,7 +367,7 @@ class HierarchicalSmoothing(BaseEstimator):
             value = np.log(here) - (np.log(below) if level else 0.0)
             left = np.log(rest_here) - (np.log(rest_below) if level else 0.0) - value
             chain.values.append(np.ascontiguousarray(np.broadcast_to(value, counts.shape)))
-            chain.left_out[:, level] = left.ravel()[_in_level(used, levels[-1], counts)]
+            chain.left_out[:, level] = left.ravel()[_in_level(used, highest, counts)]
             chain.strengths.append(m)
             below, rest_below = here, rest_here
         return chain
@@ -380,6 +401,13 @@ class _Chain:
     strengths: list[float]
 
 
+class _LevelCounts(NamedTuple):
+    """The counts of a level, and those with the counts of neighboring values of the parents."""
+
+    counts: np.ndarray
+    joined: np.ndarray
+
+
 def _in_level(cells: np.ndarray, highest: np.ndarray, level: np.ndarray) -> np.ndarray:
     """Return where cells of the highest level are in one of fewer lines."""
     size = highest[0].size
@@ -403,22 +431,37 @@ def _spread_out(counts: np.ndarray, spread: np.ndarray | None) -> np.ndarray:
     return counts if spread is None else np.matmul(spread.T, counts)
 
 
+def _n_ordered(variable: Variable) -> int:
+    """Return how many values have neighbors, from the first on."""
+    return len(variable.values) if variable.ordered else len(variable.cuts or ()) + 1
+
+
 def _level_counts(
-    families: FamilyCounts, counts: Counts, feature: int, pooled: bool
-) -> list[np.ndarray]:
+    families: FamilyCounts,
+    counts: Counts,
+    feature: int,
+    pooled: bool,
+    near: Sequence[np.ndarray | None],
+) -> list[_LevelCounts]:
     """Return the counts of each level: of the family, summed over its last parents.
 
     Level 0 counts all rows in which the feature is observed, the others those in which the whole
-    family is.
+    family is. ``near`` has, for each parent, how much its values count for each other.
     """
     table = families.table(feature)
     n_parents = table.ndim - 2
-    levels = [counts.feature(feature)[None]]
+    alone = counts.feature(feature)[None]
+    levels = [_LevelCounts(alone, alone)]
     for level in range(1, n_parents + 1):
-        summed = table.sum(axis=tuple(range(level, n_parents)))
-        levels.append(summed.reshape(-1, *table.shape[-2:]))
-    if pooled:
-        levels = [
-            np.broadcast_to(level.sum(axis=2, keepdims=True), level.shape) for level in levels
-        ]
-    return levels
+        summed = joined = table.sum(axis=tuple(range(level, n_parents)))
+        for axis, weights in enumerate(near[:level]):
+            if weights is not None:
+                joined = np.moveaxis(np.tensordot(weights, joined, (1, axis)), 0, axis)
+        shape = (-1, *table.shape[-2:])
+        levels.append(_LevelCounts(summed.reshape(shape), joined.reshape(shape)))
+    return [_LevelCounts(*map(_same_in_classes, level)) for level in levels] if pooled else levels
+
+
+def _same_in_classes(counts: np.ndarray) -> np.ndarray:
+    """Return the counts of all classes in the column of each."""
+    return np.broadcast_to(counts.sum(axis=2, keepdims=True), counts.shape)
