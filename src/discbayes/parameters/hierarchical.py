@@ -32,7 +32,7 @@ from discbayes.data.domain import Domain, Variable
 from discbayes.data.rows import Rows
 from discbayes.engine import Context, parallel_map
 from discbayes.kernels.entries import padded_width
-from discbayes.kernels.level_tables import LevelArrays, OwnArrays
+from discbayes.kernels.level_tables import FreeStates, LevelArrays, OwnArrays
 from discbayes.network import CPTs, Layout, Structure
 from discbayes.parameters.block_scores import OwnCells
 from discbayes.parameters.configurations import Configurations
@@ -91,6 +91,11 @@ class BackoffLevels:
         return padded_width(self.layout.n_classes)
 
     @cached_property
+    def whole(self) -> Configurations:
+        """All cells of the tables."""
+        return Configurations.all_of(self.layout)
+
+    @cached_property
     def _flat_values(self) -> np.ndarray:
         """All levels one after the other, the classes of each cell padded by zeros."""
         levels = [level for group in self.values for level in group]
@@ -101,6 +106,10 @@ class BackoffLevels:
             out[at : at + len(cells), : self.layout.n_classes] = cells
             at += len(cells)
         return out.ravel()
+
+    @cached_property
+    def _single_values(self) -> np.ndarray:
+        return self._flat_values.astype(np.float32)
 
     @cached_property
     def own_arrays(self) -> OwnArrays:
@@ -124,21 +133,48 @@ class BackoffLevels:
         place = self.observed.position[cells // n_classes]
         return OwnCells(starts, place * n_classes + cells % n_classes, self.usual)
 
-    def arrays(self, configurations: Configurations) -> LevelArrays:
-        """Return the levels as kernels take them, for tables of some cells."""
+    @cached_property
+    def _free_states(self) -> np.ndarray:
+        """Whether each state of each line that is used occurs, in features with the class."""
+        observed, layout = self.observed, self.layout
+        feature = np.repeat(np.arange(layout.cards.size), np.diff(observed.start))
+        n_states = layout.n_states.astype(np.int64)[feature]
+        line = np.repeat(np.arange(feature.size), np.diff(observed.cell_start))
+        state = layout.state_of[layout.state_start[feature[line]] + observed.cell_value]
+        occurs = np.zeros(int(n_states.sum()), bool)
+        occurs[starts_of(n_states)[line] + state] = True
+        depends = np.array(layout.structure.class_children, bool)
+        return occurs & np.repeat(depends[feature], n_states)
+
+    def free_cells(self, configurations: Configurations) -> FreeStates:
+        """Return which states of which lines have free cells: those that occur."""
+        n_states = self.layout.n_states.astype(np.int64)
+        start = starts_of(np.diff(configurations.start) * n_states)
+        occurs = self._free_states
+        place = np.where(occurs, np.cumsum(occurs) - 1, -1)
+        if configurations is not self.observed:
+            whole = np.full(start[-1], -1)
+            n_lines = np.diff(configurations.start)
+            whole[np.repeat(self.observed.used_lines, np.repeat(n_states, n_lines))] = place
+            place = whole
+        return FreeStates(start, place)
+
+    def arrays(self, configurations: Configurations, single: bool = False) -> LevelArrays:
+        """Return the levels as kernels take them, for tables of some cells.
+
+        With ``single`` they have single precision.
+        """
         layout = self.layout
-        levels = [level for group in self.values for level in group]
-        lines = [
-            int(np.prod(layout.shapes[i][:-2])) // len(level)
-            for i, group in enumerate(self.values)
-            for level in group
-        ]
+        sizes = np.array([level[..., 0].size for group in self.values for level in group], np.int64)
+        n_lines = np.array([len(level) for group in self.values for level in group], np.int64)
+        n_levels = [len(group) for group in self.values]
+        of_table = [len(group[-1]) if group else 1 for group in self.values]
         return LevelArrays(
             layout.cards,
-            starts_of([len(group) for group in self.values]),
-            starts_of([level[..., 0].size * self.width for level in levels]),
-            np.array(lines, np.int64),
-            self._flat_values,
+            starts_of(n_levels),
+            starts_of(sizes * self.width),
+            np.repeat(np.array(of_table, np.int64), n_levels) // n_lines,
+            self._single_values if single else self._flat_values,
             layout.state_start,
             layout.state_of,
             layout.n_states.astype(np.int64),
