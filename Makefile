@@ -11,6 +11,7 @@ TIMES ?= 60
 SECONDS ?= 600
 FILES ?= 20000
 EXPERIMENTS ?= all
+USES ?=
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-changed test-uncompiled properties answers check-recipes signatures faults fuzz fuzz-quick coverage mutants lint js docs docs-links bench bench-smoke papers peers test-oldest test-newest test-locked lock audit keep-release dist test-dist release-check clean
@@ -86,8 +87,8 @@ check-recipes: $(VENV)/.test ## scikit-learn's checks on every recipe, of which 
 answers: $(VENV)/.test ## fit every structure and parameter learner with weights of every kind, and ask for every sort of row
 	DISCBAYES_ANSWERS=1 $(RUN) -m pytest -n 2 tests/properties/test_every_fit_answers.py
 
-signatures: $(VENV)/.test ## record the types that kernels are called with, src/discbayes/kernels/signatures.txt; half an hour
-	$(RUN) tests/support/kernel_uses.py
+signatures: $(VENV)/.test ## record the types that kernels are called with, src/discbayes/kernels/signatures.txt; half an hour (USES="default streams": add those of some uses, minutes)
+	$(RUN) tests/support/kernel_uses.py $(USES)
 
 faults: $(VENV)/.test ## kills, full disks, each call of the disk, signals and short memory, ten times as often as in the tests
 	FAULTS=10 $(RUN) -m pytest -p no:cacheprovider tests/faults

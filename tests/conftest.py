@@ -17,7 +17,7 @@ import numba
 import pytest
 
 import workers
-from browser import browser, open_page  # noqa: F401
+from browser import axe, browser, open_page  # noqa: F401
 from discbayes.cli import main
 from discbayes.data import row_blocks, targets
 from discbayes.datasets import openml

@@ -8,14 +8,18 @@ from types import ModuleType
 
 from cases import (
     default,
+    error_bars,
     few_rows,
     margins,
     memory,
     missing_values,
     naive_bayes,
+    networks,
     numpy_alone,
     pairs,
     parameters,
+    questionnaires,
+    same_decision,
     search,
     start,
     tan,
@@ -36,4 +40,8 @@ CASES: dict[str, ModuleType] = {
     "search": search,
     "parameters": parameters,
     "margins": margins,
+    "networks": networks,
+    "bars": error_bars,
+    "same": same_decision,
+    "questions": questionnaires,
 }

@@ -9,12 +9,19 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from sklearn.model_selection import train_test_split
 
 from discbayes.data import Encoded, FrameEncoder
 from discbayes.datasets import load_dataset
 from suite.measure import Skip
 
 FEW_ROWS, FEW_COLUMNS = 600, 12  # of a data set where a case is only tried
+# Small sets of the library and of DISCBAYES_DATA, and those of them that a case is tried on.
+TEN = (
+    *("australian", "breast-cancer", "car", "chess", "diabetes"),
+    *("german", "segment", "tic-tac-toe", "vehicle", "vote"),
+)
+TRIED = ("breast-cancer", "wine")
 
 
 @dataclass(frozen=True)
@@ -100,6 +107,17 @@ def raw(name: str, published: bool, smoke: bool, as_frame: bool) -> Parts:
         )
     train = published_rows if published and data.split else _stratified(y, 2 / 3)
     return Parts(X[train], y[train], X[~train], y[~train])
+
+
+def parts(name: str, share: float, seed: int = 0) -> tuple[Any, Any, np.ndarray, np.ndarray]:
+    """Training rows and a share of others, and the classes of both."""
+    try:
+        data = load_dataset(name)
+    except LookupError:
+        raise Skip(f"DISCBAYES_DATA has no {name}") from None
+    return tuple(
+        train_test_split(data.X, data.y, test_size=share, random_state=seed, stratify=data.y)
+    )
 
 
 def _published(split: tuple[slice, slice] | None, n_rows: int) -> np.ndarray:

@@ -67,6 +67,11 @@ def below(what: str, ours: float, limit: float, unit: str = "s") -> Row:
     return Row(what, ours, unit, f"< {limit:.3g} {unit}", ours < limit)
 
 
+def within(what: str, ours: float, low: float, high: float, unit: str = "") -> Row:
+    """We must be between two limits."""
+    return Row(what, ours, unit, f"{low:g} to {high:g}", low <= ours <= high)
+
+
 def repeats(smoke: bool, wanted: int = REPEATS) -> int:
     """How often something is timed: once where it is only tried."""
     return 1 if smoke else wanted

@@ -24,7 +24,7 @@ EXPERIMENTS = (
     "c11-theorems", "c11-fig4-5", "c11-table3", "c11-table4", "c11-times", "z17-fig3", "z17-table4",
     "z17-table5-6", "z17-e-code", "z17-scatter", "z17-convergence", "z17-times", "z17-levels",
     "p13-fig1", "p13-fig2", "p13-fig3", "p13-table1", "p13-fig4", "default", "peers", "scenarios",
-    "small-tables", "ablation", "unlabeled",
+    "small-tables", "ablation", "unlabeled", "blankets",
 )  # fmt: skip
 # What cannot be repeated, as its data cannot be had.
 ABSENT = {

@@ -336,3 +336,60 @@ def test_more_texts_than_are_counted_are_free_text(monkeypatch):
     found = check_file("\n".join(["note,y", *rows]).encode(), "notes.csv", "y")
     assert "free text" in found.kinds
     assert found.drop == ["note"]
+
+
+# ---- identifiers and free text
+
+
+def ward(tmp_path, n_rows=240):
+    """A ward's export: an identifier of the row, patients with several rows, and free text."""
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=n_rows).round(2)
+    sick = x + 0.5 * rng.normal(size=n_rows) > 0
+    columns = {
+        "case": [f"KH{k:05d}" for k in range(n_rows)],
+        "Patient-ID": [str(10_000 + k % 80) for k in range(n_rows)],
+        "number of visits": [str(k % 60) for k in range(n_rows)],
+        "CRP": [str(value).replace(".", ",") for value in x],
+        "note": [f"seen on ward {k % 7}, file {k * 13}, no change" for k in range(n_rows)],
+        "y": ["" if k % 50 == 7 else "yes" if sick[k] else "no" for k in range(n_rows)],
+    }
+    return file_of(tmp_path, table_of(columns), "ward.csv", "cp1252")
+
+
+def test_a_patient_with_several_rows_is_named_and_left_out(tmp_path):
+    found = check(ward(tmp_path), "y")
+    kinds = {each.kind: each.column for each in found.findings}
+    assert kinds["repeated identifier"] == "Patient-ID"
+    assert found.drop == ["case", "Patient-ID", "note"]
+    assert "--groups Patient-ID" in found.text
+
+
+def test_one_command_leads_from_an_export_to_a_report(tmp_path, monkeypatch, capsys):
+    ward(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    fast = ["--structure", "nb", "--parameters", "map", "--quiet"]
+    command = ["fit", "ward.csv", "--target", "y", "-o", "m.json", *fast]
+    assert main([*command, "--test-size", "0.3", "--report", "r.html"]) == 0
+    out, err = capsys.readouterr()
+    assert out.startswith("better than always predicting")
+    assert "left out 'case' (identifier), 'note' (free text): too many different texts" in err
+    assert "'Patient-ID' (repeated identifier): `discbayes check` says" in err
+    model = load("m.json")
+    assert model.domain_.names == ["Patient-ID", "number of visits", "CRP"]
+    assert set(model.csv_format_.dropped) == {"case", "note"}
+    assert "test rows" in Path("r.html").read_text("utf-8")
+    batches = [*command[:5], "b.json", *fast, "--memory", "64MB"]
+    assert main(batches) == 0
+    assert load("b.json").domain_.names == model.domain_.names
+    assert main([*command, "--categorical", "case"]) == 0
+    assert "case" in load("m.json").domain_.names
+
+
+def test_columns_that_give_the_class_away_are_said_to_fit(tmp_path, capsys):
+    y = ["a", "b"] * 60
+    columns = {"x": [str(k % 13) for k in range(120)], "code": [f"D{v}" for v in y], "y": y}
+    path = file_of(tmp_path, table_of(columns))
+    fast = ["--structure", "nb", "--parameters", "map", "--quiet"]
+    assert main(["fit", path, "--target", "y", "-o", str(tmp_path / "m.json"), *fast]) == 0
+    assert "'code' (gives the class away)" in capsys.readouterr().err

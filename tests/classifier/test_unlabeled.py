@@ -176,10 +176,32 @@ def test_labeled_rows_alone_are_what_is_left_of_drop_and_of_no_help(monkeypatch)
     assert not fit(X[there], y[there], unlabeled="use")[1]
 
 
+def test_a_weight_is_raised_while_each_step_helps(monkeypatch):
+    """Neither a step that one row speaks for, nor one after that, is taken."""
+    rng = np.random.default_rng(0)
+    many = rng.normal(0.01, 0.02, 50)  # a little in most rows
+    one = np.zeros(50)
+    one[7] = 20.0
+    assert using._helps(many)
+    assert not using._helps(one)
+    assert not using._helps(np.zeros(50))
+    losses = {0.0: np.zeros(50), 0.01: -many, 0.03: -2 * many, 0.1: -2 * many - one}
+    losses |= {0.3: -9 * many, 1.0: -10 * many}
+
+    def held_out(learner, parts):
+        return losses[getattr(learner, "weight", 0.0)]
+
+    monkeypatch.setattr(using, "_held_out_losses", held_out)
+    record = fit(*wine(), unlabeled="use")[0].history_[0]
+    assert record["weight"] == 0.03
+    assert list(record["log_loss"]) == [0.0, 0.01, 0.03, 0.1]
+
+
 @pytest.mark.parametrize("parameters", ["map", "hybrid"])
 def test_rows_without_label_and_values_change_nothing(monkeypatch, parameters):
     X, y = wine()
-    monkeypatch.setattr(using, "_best_weight", lambda losses: 0.3)
+    monkeypatch.setattr(using, "WEIGHTS", (0.3,))
+    monkeypatch.setattr(using, "_helps", lambda gains: True)
     clf, _ = fit(X, y, unlabeled="use", parameters=parameters)
     empty = pd.DataFrame(np.nan, index=range(20), columns=X.columns)
     more, _ = fit(

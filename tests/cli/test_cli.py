@@ -838,8 +838,12 @@ def test_another_delimiter_is_suggested_for_every_error_of_columns(run, model, t
 def test_errors_of_the_library_name_options(run, tmp_path):
     rows = [f"u{row},{row},{row % 2 - 0.5},{'np'[row % 2]}" for row in range(200)]
     (tmp_path / "d.csv").write_text("\n".join(["id,a,w,y", *rows, ",1,1,n"]))
-    arguments = ("fit", tmp_path / "d.csv", "--target", "y", "-o", tmp_path / "m.json")
-    assert fails(run, *arguments).endswith("declare it with --categorical id")
+    table = pa.csv.read_csv(tmp_path / "d.csv")
+    pa.parquet.write_table(table, tmp_path / "d.parquet")  # a CSV file would be read without it
+    arguments = ("--target", "y", "-o", tmp_path / "m.json")
+    line = fails(run, "fit", tmp_path / "d.parquet", *arguments)
+    assert line.endswith("declare it with --categorical id")
+    arguments = ("fit", tmp_path / "d.csv", *arguments)
     assert "error: --weights is negative" in fails(
         run, *arguments, "--weights", "w", "--drop", "id"
     )

@@ -109,6 +109,8 @@ def test_what_is_typed_is_a_value(variable, text, value):
         (SIZE, "nan", "'nan' is not a number"),
         (SIZE, "1_0", "'1_0' is not a number"),
         (SIZE, "inf", "'inf' is not a number"),
+        (SIZE, "1,234", "'1,234' is not a number"),
+        (SIZE, "1,2,3", "'1,2,3' is not a number"),
         (GRADE, "4", "'4' is not a value of 'grade'; its values are '1', '2', '3'"),
         (Variable("x", "numeric", cuts=()), "any", "'any' is not a number"),
     ],
@@ -588,9 +590,9 @@ def test_what_is_not_known_is_not_asked_again(run, folder):
 
 
 def test_wrong_answers_are_asked_again_with_the_reason(run, folder):
-    _, out, err = run("ask", folder / "iris.json", typed="wide\n1,4\n1.4\nstop\n")
+    _, out, err = run("ask", folder / "iris.json", typed="wide\n1,400\n1,4\nstop\n")
     assert "'wide' is not a number, and 'petal width (cm)' takes numbers" in err
-    assert "'1,4' is not a number" in err
+    assert "'1,400' is not a number" in err  # it may be a thousand
     assert err.count("1. petal width (cm)") == 1
     assert "ended: stopped" in out
     assert "decision: versicolor (P = 0.841)" in out
@@ -876,3 +878,10 @@ def test_the_decision_may_be_an_action(run, folder):
     assert out.startswith("decision: refer\nexpected cost: 1\n")
     code, out, _ = run("ask", folder / "iris.json", *options, typed="0.2\n")
     assert out.startswith("decision: setosa (P = ")
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("37,5", 37.5), ("-0,125", -0.125), ("1,2345", 1.2345)]
+)
+def test_a_comma_that_can_only_be_a_decimal_one_is_one(text, value):
+    assert value_of(SIZE, text) == value

@@ -137,6 +137,15 @@ def test_the_same_dates_in_other_forms_are_the_same(form, model):
     assert np.array_equal(again.predict_proba(FRAME), model.predict_proba(FRAME))
 
 
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names:UserWarning")
+def test_columns_without_names_are_taken_in_their_order(model):
+    text = FRAME.assign(admitted=FRAME["admitted"].dt.strftime("%Y-%m-%d"))
+    for rows in (FRAME.to_numpy(dtype=object), text.to_numpy(dtype=object)):
+        assert np.array_equal(model.predict_proba(rows), model.predict_proba(FRAME))
+    with pytest.raises(ValueError, match="column 'admitted' held dates at fit"):
+        model.predict_proba(np.zeros((2, 3)))
+
+
 def test_parts_are_the_columns_that_one_would_have_made(model):
     day = FRAME["admitted"].dt
     made = FRAME.drop(columns="admitted").assign(

@@ -9,6 +9,7 @@ import math
 import pickle
 from dataclasses import replace
 from html.parser import HTMLParser
+from types import SimpleNamespace
 from unittest.mock import Mock
 
 import numpy as np
@@ -17,6 +18,7 @@ import pytest
 from sklearn.metrics import accuracy_score, log_loss
 
 import discbayes.evaluation.comparison.cells as cells
+import discbayes.evaluation.comparison.pictures as pictures
 import discbayes.evaluation.comparison.result as comparison
 import discbayes.evaluation.comparison.running as running
 import discbayes.evaluation.result_page as html
@@ -29,6 +31,7 @@ from discbayes.evaluation.comparison.cells import load_setup
 from discbayes.evaluation.comparison.result import BEST, NEITHER, WORSE, Comparison
 from discbayes.evaluation.comparison.running import make_setup
 from discbayes.evaluation.judging import estimator_of
+from discbayes.evaluation.method_names import DEFAULT_METHOD, DEFAULT_NAME
 from discbayes.evaluation.result_blocks import Picture, ResultTable, Text
 from discbayes.evaluation.result_store import Result
 from discbayes.evaluation.statistics import paired_t
@@ -568,3 +571,24 @@ def test_without_matplotlib_the_page_says_so(monkeypatch, found):
     page = html.page("rows", found.blocks())
     assert page.count("No picture: this needs matplotlib") == 3
     assert "<table>" in page
+
+
+def test_the_page_has_landmarks_and_what_is_wide_is_reached_by_keys(found):
+    page = html.page("rows", [*found.blocks(), Text("## Code\n\n    fit a --b\n    <c>")])
+    assert page.count("<main>") == page.count("</main>") == 1
+    assert page.count("<div class=scroll tabindex=0 role=group aria-label=") == page.count(
+        "class=scroll"
+    )
+    # lines of code are not broken after the dashes of an option
+    assert "<span>--b</span>\n<span>&lt;c&gt;</span></code></pre>" in page
+
+
+def test_reliability_is_shown_of_the_default_and_a_few_others(monkeypatch):
+    names = ["svm", "lr", "TAN-MAP", "NB-MAP", "rf", DEFAULT_METHOD]  # the default is the last
+    shares = np.full((4, 2), 0.5)
+    many = SimpleNamespace(
+        ranked=names, posteriors=dict.fromkeys(names, shares), codes=np.zeros(4, int)
+    )
+    shown = list(pictures._posteriors(many))
+    assert len(shown) == pictures.MAX_DIAGRAMS <= 4
+    assert shown[0] == DEFAULT_NAME

@@ -58,6 +58,9 @@ def test_the_sentence_compares_with_the_most_frequent_class():
     assert "of the 400 test rows are right" in quality.sentence
     constant = np.tile([0.7, 0.3], (400, 1))
     assert Quality(["no", "yes"], constant, codes).sentence.startswith("no better than always")
+    share = f"{np.mean(codes == 0):.1%}".replace("%", " %")
+    either = Quality(["no", "yes"], constant, codes).sentence
+    assert either.endswith(f"either is right in {share} of the 400 held-out rows")
     wrong = Quality(["no", "yes"], shares[:, ::-1], codes)
     assert wrong.sentence.startswith("worse than always predicting 'no'")
 
@@ -95,3 +98,21 @@ def test_intervals_of_accuracies_hold_them():
             held.append(low <= truth <= high)
         assert 0.85 <= np.mean(held) <= 0.95
     assert "with 90 % confidence" in quality.text()
+
+
+def test_probabilities_may_tell_more_than_decisions():
+    rng = np.random.default_rng(1)
+    yes = np.where(rng.random(2000) < 0.5, 0.05, 0.45)  # never more probable than no
+    codes = (rng.random(2000) < yes).astype(int)
+    shares = np.column_stack([1 - yes, yes])
+    sentence = Quality(["no", "yes"], shares, codes).sentence
+    rare = codes.mean()
+    entropy = -rare * np.log(rare) - (1 - rare) * np.log(1 - rare)
+    loss = log_loss(codes, shares)
+    assert sentence.startswith("no better than always predicting 'no': either is right in")
+    assert sentence.endswith(
+        "its probabilities tell more than the shares of the classes: log loss"
+        f" {loss:.3f}, not {entropy:.3f}"
+    )
+    twice = Quality(["no", "yes"], np.tile(shares, (2, 1)), np.tile(codes, 2), n_repeats=2)
+    assert twice.sentence == sentence

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 import kernel_calls
@@ -17,9 +19,23 @@ def test_every_line_is_a_kernel_with_types_that_numba_knows():
     for name in read():
         assert callable(load_kernel(name))
     for line in LINES:
+        assert kernel_uses.fits(line)
         for text in line.split(" ")[1:]:
             assert as_text(parse(text)) == text
             numba_type(parse(text))
+
+
+def test_lines_that_no_longer_fit_their_kernel_are_found():
+    named = re.compile(r"\b[A-Z]\w*\(")
+    line = next(line for line in LINES if named.search(line))
+    name, *kinds = line.split(" ")
+    for changed in (
+        " ".join([name, *kinds, "i8"]),
+        " ".join([name + "_before", *kinds]),
+        " ".join(["before." + name, *kinds]),
+        named.sub(lambda found: f"{found[0]}i8,", line),
+    ):
+        assert not kernel_uses.fits(changed)
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")

@@ -21,6 +21,7 @@ from discbayes import (
     predict,
     read_bif,
 )
+from discbayes.inference import sample
 from discbayes.io.setting_values import unpack_network_structure, unpack_structure
 from discbayes.network import absorb_class
 
@@ -263,6 +264,30 @@ def test_a_cycle_through_the_class_is_refused():
     # without edges from the class, its ancestors are no children
     given = Structure.from_edges([("a", "b"), ("b", "y")], ["a", "b", "c"], "y")
     assert given.class_children == (False, False, True)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_rows_are_drawn_by_the_tables_as_they_are(seed):
+    rng = np.random.default_rng(seed)
+    states = random_states(rng, CARDS) if seed % 2 else None
+    drawn = random_structure(rng, 4)
+    parents = tuple(rng.permutation(4)[: 1 + seed % 3].tolist())
+    last = max(map(drawn.order.index, parents))  # none above it is a child of the class
+    flags = [drawn.order.index(i) > last and flag for i, flag in enumerate(drawn.class_children)]
+    structure = Structure(drawn.parents, tuple(flags))
+    tables = random_tables(rng, structure, CARDS, 3, states=states)
+    shape = (*tables.layout.n_states[list(parents)], 3)
+    of_class = np.log(rng.dirichlet(np.ones(3), shape[:-1]))
+    absorbed = absorb_class(tables, parents, of_class)
+    assert absorbed.class_table.is_normalized
+    codes, classes = sample(absorbed, 40_000, rng)
+    found = np.zeros((*CARDS, 3))
+    np.add.at(found, (*codes, classes), 1 / 40_000)
+    expected = np.exp(full_log_joint(absorbed))
+    assert expected.sum() == pytest.approx(1)
+    # 216 cells: none is further away than 5 standard errors
+    error = np.sqrt(expected * (1 - expected) / 40_000) + 1e-12
+    assert (abs(found - expected) / error).max() < 5
 
 
 def test_a_table_is_replaced(rows):

@@ -11,12 +11,11 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from discbayes.evaluation.judging import split_method
 from discbayes.evaluation.result_blocks import Picture, ResultTable, as_text
 from discbayes.evaluation.result_store import Result, Store
 from discbayes.evaluation.tasks import Task
 from discbayes.inference import log_joint
-from discbayes.parameters import MaximumAPosteriori
+from discbayes.parameters import PARAMETERS, MaximumAPosteriori
 from discbayes.recipes import parse
 from discbayes_papers import reproduce
 from discbayes_papers.learning import decisions, learn_structure, learn_tables
@@ -76,7 +75,9 @@ def test_recipes_are_tags_that_can_be_parsed(module):
     for quick in (True, False):
         for task in module.tasks(quick):
             for recipe in task.recipes:
-                assert recipe in p13_fig4.GRIDS or parse(split_method(recipe)[0]).structure_tag in (
+                assert recipe in p13_fig4.GRIDS or parse(
+                    _p13.read_recipe(recipe)[0]
+                ).structure_tag in (
                     "NB",
                     "TAN-CMI",
                 )
@@ -123,6 +124,27 @@ def test_what_is_set_in_a_recipe_is_not_chosen(part):
     assert ml.choosing_seconds == 0
     exact = _p13.fit(task, "NB-MCL")
     assert len(fixed.learned.history) < len(exact.learned.history)
+
+
+def test_fits_that_end_by_held_out_training_rows():
+    task = Task("iris", 0, (), 0, p13_table1.learn_and_test)
+    converged, tuned, held_out, penalized = (
+        _p13.fit(task, recipe).learned.value.log_theta
+        for recipe in p13_table1.stopped("MCL").values()
+    )
+    assert np.abs(converged - tuned).max() > 0.1
+    assert np.abs(converged - held_out).max() > 0.1
+    own = PARAMETERS["cl"]().set_params(generative="map")
+    part = load_part("iris", 0, 0, _p13.p13_splits)
+    structure = learn_structure(part, parse("TAN").structure).value
+    np.testing.assert_allclose(learn_tables(part, structure, own).value.log_theta, penalized)
+    margin = PARAMETERS["mm"]()
+    assert p13_table1.PENALIZED["MM"] == f"lam={margin.lam} penalty={margin.penalty}"
+    assert _p13.read_recipe("TAN-MCL held-out") == ("TAN-MCL", {"stopping": "held-out"})
+    tags = {task.data: set() for task in p13_table1.tasks(False)}
+    for task in p13_table1.tasks(False):
+        tags[task.data] |= set(task.recipes)
+    assert {name for name in tags if "NB-MM13 held-out" not in tags[name]} == set(_p13.LARGER)
 
 
 @pytest.mark.parametrize("tag", ["NB-MM13", "NB-MLBNSVM"])

@@ -16,7 +16,7 @@ from coded import encoded
 from discbayes.counts import count
 from discbayes.kernels import curvature, entries
 from discbayes.kernels._compile import kernel
-from discbayes.kernels.exponential import exp_in_place
+from discbayes.kernels.exponential import exp_in_place, exp_single
 from discbayes.kernels.likelihood_entries import ROWS, add_likelihood
 from discbayes.kernels.objective_rows import likelihood_total
 from discbayes.kernels.states import map_to_cells
@@ -48,6 +48,21 @@ def test_exponentials():
         exponentials(odd, np.empty(3))
     assert (odd[:2] < 1e-300).all()
     assert np.isnan(odd[2])
+
+
+@kernel
+def single_exponentials(x, power):
+    exp_single(x, power)
+
+
+def test_exponentials_in_single_precision():
+    x = np.linspace(-87.0, 80.0, 101 if UNCOMPILED else 9999, dtype=np.float32)
+    found = x.copy()
+    single_exponentials(found, np.empty_like(x))
+    assert np.abs(found / np.exp(x.astype(float)) - 1).max() < 3e-7
+    low = np.array([-1e4, -88.0], np.float32)
+    single_exponentials(low, np.empty_like(low))
+    assert (low < 1e-37).all()
 
 
 def rows_of_entries(rng, n_rows, n_cells, n_classes):

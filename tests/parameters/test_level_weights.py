@@ -45,6 +45,16 @@ def table(seed=0, n_rows=120, missing=0.0, weighted=False, n_classes=3):
     return Encoded(codes, domain, y, weight)
 
 
+def nearness(variable, a, b):
+    """How much the counts of a value of a parent count for another one, by its definition."""
+    n_intervals = len(
+        (variable.cuts if variable.coarse_cuts is None else variable.coarse_cuts) or ()
+    )
+    if a == b:
+        return 1.0
+    return float(np.exp(-0.5 * ((a - b) / 0.8) ** 2)) if n_intervals > 1 else 0.0
+
+
 def plain_levels(data, feature, parents, spread, strengths, pooled=False):
     """p of each level by loops over rows: a dict from (values of the parents, class) to arrays."""
     card = data.cards[feature]
@@ -62,14 +72,14 @@ def plain_levels(data, feature, parents, spread, strengths, pooled=False):
         for m in range(data.n_samples):
             x = data.codes[feature, m]
             known = x < card and (pooled or data.y[m] == c)
-            for p, u in zip(used, context, strict=True):
-                code = data.codes[p, m]
-                known = known and code < data.cards[p] and states[p][code] == u
             if used:  # above level 0, rows count in which the family is complete
                 known = known and all(data.codes[p, m] < data.cards[p] for p in parents)
             if known:
-                counts += weight[m] * spread[x]
-                total += weight[m]
+                near = weight[m]
+                for p, u in zip(used, context, strict=True):
+                    near *= nearness(data.domain.features[p], states[p][data.codes[p, m]], u)
+                counts += near * spread[x]
+                total += near
         return counts, total
 
     contexts = [()]
@@ -150,6 +160,21 @@ def test_counts_are_spread_over_near_intervals():
         assert spread[a, b] / spread[a, a] == pytest.approx(ratio, abs=1e-15)
 
 
+def test_an_interval_without_rows_reads_those_beside_it():
+    data = table(n_rows=200)
+    codes = data.codes.copy()
+    codes[0, :] = np.where(codes[0] < 4, 5, codes[0])  # the last of three coarse intervals
+    codes[3, codes[1] == 0] = 1  # and r of b has one value of d
+    data = replace(data, codes=codes)
+    structure = Structure(((), (), (), (0, 1)))
+    learner = HierarchicalSmoothing(strengths=[3.0])
+    theta = np.exp(learner.levels(data, count(data), structure).tables().log_table(3))
+    assert (theta[1, 0, 1] > theta[0, 0, 1]).all()  # the middle one is nearer than the first
+    unsmoothed = HierarchicalSmoothing(strengths=[3.0], bandwidth=0)
+    theta = np.exp(unsmoothed.levels(data, count(data), structure).tables().log_table(3))
+    assert theta[1, 0] == pytest.approx(theta[0, 0])
+
+
 def test_the_strength_has_the_largest_leave_one_out_likelihood():
     data = table(n_rows=50)
     structure = Structure.naive(4)
@@ -214,18 +239,15 @@ def test_the_curvature_is_the_sum_over_rows_of_squared_slopes(observed_only, fre
     # rows read the tables leave-one-out, which changes their posterior, but not the slopes
     plain = LevelWeights(levels, free)
 
-    def all_cells(at):
-        return weights._with_all_cells(at, plain) if observed_only else at
-
     def slopes(k):
         step = np.zeros(point.size)
         step[k] = 1e-5
-        ends = [plain.tables(all_cells(at)) for at in (point + step, point - step)]
+        ends = [plain.tables(at) for at in (point + step, point - step)]
         return (log_joint(ends[0], data.codes) - log_joint(ends[1], data.codes)) / 2e-5
 
-    read = log_joint(plain.tables(all_cells(point)), data.codes)
+    read = log_joint(plain.tables(point), data.codes)
     cells = levels.own_cells(False).cells
-    own = plain.numbers(all_cells(point)).cells[levels.layout.size :][: cells.size]
+    own = plain.numbers(point).cells[levels.layout.size :][: cells.size]
     for m in range(data.n_samples):
         for i, parents in enumerate(STRUCTURE.parents):
             context = tuple(int(data.domain.states[p][data.codes[p, m]]) for p in parents)
@@ -251,18 +273,77 @@ def test_configurations_that_do_not_occur_change_nothing(free):
     scores = LogScores(data, some.configurations, True, own=levels.own_cells(True))
     quick = Problem(ConditionalLikelihood(), scores, some)
     point = random_point(quick)
-    whole = some._with_all_cells(point, problem.parameterization)
     value, gradient = quick.value_and_gradient(point)
-    expected, slopes = problem.value_and_gradient(whole)
+    expected, slopes = problem.value_and_gradient(point)
     assert value == pytest.approx(expected, rel=1e-12)
-    n_weights = sum(some.sizes)
-    assert gradient[:n_weights] == pytest.approx(slopes[:n_weights], abs=1e-12)
-    # cells of configurations without a row have no gradient
-    kept = np.flatnonzero(some._with_all_cells(np.ones(some.size), problem.parameterization))
-    assert gradient == pytest.approx(slopes[kept], abs=1e-12)
-    assert np.array_equal(np.delete(slopes, kept), np.zeros(slopes.size - kept.size))
-    tables = [some.tables(point), problem.parameterization.tables(whole)]
+    assert gradient == pytest.approx(slopes, abs=1e-12)
+    tables = [some.tables(point), problem.parameterization.tables(point)]
     assert np.array_equal(tables[0].log_theta, tables[1].log_theta)
+
+
+def test_states_of_parents_values_have_free_cells_where_they_occur():
+    data = table(n_rows=15)
+    levels = HierarchicalSmoothing().levels(data, count(data), STRUCTURE)
+    weights = LevelWeights(levels, True)
+    seen = set()
+    states = data.domain.states
+    for i, parents in enumerate(STRUCTURE.parents):
+        if STRUCTURE.class_children[i]:
+            seen |= {
+                (i, *(states[p][data.codes[p, m]] for p in parents), states[i][data.codes[i, m]])
+                for m in range(data.n_samples)
+            }
+    assert weights.n_free == len(seen) * data.n_classes
+    # a free cell changes the table of its feature in the values of its state, one after the other
+    point = weights.start()
+    before = weights.tables(point)
+    changed = []
+    for k in range(weights.size - weights.n_free, weights.size, data.n_classes):
+        point[k] = 0.5
+        moved = weights.tables(point).log_theta - before.log_theta
+        (i,) = {np.searchsorted(levels.layout.offsets, at, "right") - 1
+                for at in np.flatnonzero(moved)}  # fmt: skip
+        values = levels.layout.table(moved, i)[..., 0]
+        *line, value = np.unravel_index(np.argmax(values), values.shape)
+        changed.append((i, *line, states[i][value]))
+        point[k] = 0.0
+    assert changed == sorted(seen)
+
+
+@pytest.mark.parametrize("free", [False, True])
+@pytest.mark.parametrize("observed_only", [False, True])
+def test_single_precision_changes_little(observed_only, free):
+    data = table(n_rows=200, weighted=True)
+    levels = HierarchicalSmoothing().levels(data, count(data), STRUCTURE)
+    found = []
+    for single in (False, True):
+        weights = LevelWeights(levels, free, observed_only=observed_only, single=single)
+        scores = LogScores(data, weights.configurations, True, own=levels.own_cells(observed_only))
+        problem = Problem(ConditionalLikelihood(), scores, weights)
+        point = random_point(problem)
+        # the first feature of the class b: lines of which exponentials overflow
+        point[weights.n_prior + weights.n_shared] = -30.0
+        found.append(problem.value_and_gradient(point))
+    (value, gradient), (quick, slopes) = found
+    assert value == pytest.approx(quick, rel=1e-5)
+    assert slopes == pytest.approx(gradient, rel=1e-3, abs=1e-4 * np.abs(gradient).max())
+
+
+def test_a_fit_begins_with_the_weights_of_fewer_parents():
+    data = table(n_rows=200)
+    fewer = Structure(((), (), (0,), (2,)), STRUCTURE.class_children)
+    levels = [HierarchicalSmoothing().levels(data, count(data), s) for s in (fewer, STRUCTURE)]
+    less, more = (LevelWeights(of, True) for of in levels)
+    point = np.random.default_rng(0).normal(size=less.size)
+    start = more.start_like(less.learned(point))
+    assert np.array_equal(start[:3], point[:3])
+    assert start[3:6].tolist() == [*point[3:5], point[4]]
+    found, there = more.weights(start), less.weights(point)
+    old = [0, 1, 3, 4, 6, 7]  # of the levels of the larger structure
+    assert found[old] == pytest.approx(there)
+    assert found[2] == pytest.approx(point[4])
+    assert not start[-more.n_free :].any()
+    assert np.array_equal(more.start_like(more.learned(start)), start)
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.3])

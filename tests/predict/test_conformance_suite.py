@@ -69,7 +69,9 @@ def test_numpy_agrees_with_the_library(name, folder, answers):
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize("name", ["tan", "default", "ensemble", "strange-names", "by-name"])
+@pytest.mark.parametrize(
+    "name", ["tan", "default", "ensemble", "strange-names", "by-name", "dates"]
+)
 def test_rows_that_no_runtime_answers_are_refused_by_name(name, folder):
     cases = cases_of(folder, name)
     model = load_bytes((folder / f"{name}.model.json").read_bytes())

@@ -104,7 +104,7 @@ BY_HAND = [
     ("TAN-SuperParent-ML", SuperParent("cr"), ML),
     ("2-tree-SuperParent-ML", SuperParent("cr", 5, k=2), ML),
     ("TAN-OMI-CR-CL", OrderBased("omi", "cr"), CL),
-    ("TAN-OMI-CRCL-ML", OrderBased("omi", "cr", parameters="cl"), ML),
+    ("TAN-OMI-CRCL-ML", OrderBased("omi", "cr", parameters=CL), ML),
     ("TAN-OMI-CR-Ext-ML", OrderBased("omi", "cr", refine=True), ML),
     ("TAN-OMISP-CR-ML", OrderBased("omisp", "cr"), ML),
     ("TAN-OCR-CR-ML", OrderBased("ocr", "cr"), ML),

@@ -66,3 +66,25 @@ def test_a_report_has_a_title_a_source_and_a_card(cancer):
         Heading(card={"Limits": 1})
     with pytest.raises(TypeError, match="title=3"):
         cancer.report(title=3)
+
+
+def test_categories_are_named_below_their_charts_in_lines():
+    pain = ["atypical angina", "non-anginal pain", "none", "typical angina"] * 50
+    rng = np.random.default_rng(0)
+    y = np.where(rng.random(200) < np.tile([0.9, 0.5, 0.2, 0.6], 50), "sick", "well")
+    clf = BayesNetClassifier("nb", "map").fit(pd.DataFrame({"pain": pain}), y)
+    html = effects_html(clf)
+    texts = re.findall(r'<text [^>]*text-anchor="middle">(.*?)</text>', html)
+    assert texts == ["atypical", "angina", "non-anginal", "pain", "none", "typical", "angina"]
+    assert 'viewBox="0 0 320 164"' in html
+
+
+def test_many_categories_are_named_at_both_ends():
+    rng = np.random.default_rng(0)
+    towns = [f"town number {k}" for k in rng.integers(10, 30, 600)]
+    y = ["a" if town > "town number 2" else "b" for town in towns]
+    html = effects_html(BayesNetClassifier("nb", "map").fit(pd.DataFrame({"town": towns}), y))
+    assert re.findall(r'<text [^>]*text-anchor="(?:start|end)">(town.*?)</text>', html) == [
+        "town number 10",
+        "town number 29",
+    ]

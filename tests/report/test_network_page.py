@@ -68,5 +68,9 @@ def test_the_page_of_a_network(net, tmp_path):
     assert "max-height:48em" not in html + network_html(net)
     # of the picture, no style but that of the page, which its policy allows
     assert 'style="' not in html.split("<body>")[1]
+    # which has the colors of the page, also where that is dark
+    assert html.count('class="node"') == len(net.domain.features)
+    assert html.count('class="node target"') == 1
+    assert 'class="edge"' in html
     widths = set(re.findall(r'stroke-width="([0-9.]+)"', still_svg(net, {(0, 1): 1.0}, "")))
     assert len(widths) > 1

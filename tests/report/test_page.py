@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 
 from browser import DESKTOP, PHONE, watched_page
-from discbayes import KDB, BayesNetClassifier, OrderBased, load_dataset
+from discbayes import KDB, BayesNetClassifier, OrderBased, check, compare, load_dataset
 
 WATCH = """() => {
   const items = [...document.querySelectorAll("#features li")];
@@ -645,13 +645,26 @@ def test_two_hundred_features_open_and_answer(open_page, wide):
     for _ in range(3):
         page.reload()
         opened.append(worked(meter))
-    times = page.evaluate(CHANGE_TIMES, 60)
+    times = []
+    for k in range(60):
+        before = worked(meter)
+        page.evaluate(CHANGE, k)
+        times.append(worked(meter) - before)
     print(f"200 features: open in {min(opened):.0f} ms, a change takes {np.median(times):.1f} ms")
     before = page.evaluate(HEIGHT, "columns")  # not laid out yet, but about as high as it will be
     page.locator("#columns").scroll_into_view_if_needed()
     assert 0.6 < before / page.evaluate(HEIGHT, "columns") < 1.7
     assert min(opened) < 400  # 150 ms on a busy machine of 2026
-    assert np.median(times) < 200
+    assert np.median(times) < 50
+
+
+CHANGE = """(k) => {
+  const selects = [...document.querySelectorAll("#features select")];
+  const select = selects[(k * 7) % selects.length];
+  select.selectedIndex = 1 + (k % (select.options.length - 1));
+  select.dispatchEvent(new Event("change", { bubbles: true }));
+  return new Promise((done) => requestAnimationFrame(() => setTimeout(done, 0)));  // drawn
+}"""
 
 
 def worked(meter):
@@ -725,6 +738,61 @@ def test_text_can_be_read_in_light_and_dark(open_page, iris, scheme):
     dark = page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(22, 24, 28)"
     assert dark == (scheme == "dark")
     assert page.evaluate(CONTRAST) == []
+
+
+def test_long_names_are_wrapped_and_not_cut(open_page):
+    rng = np.random.default_rng(0)
+    name = "resting blood pressure, measured at admission by the ward"
+    X = pd.DataFrame({name: rng.normal(size=200), "age": rng.normal(size=200)})
+    clf = BayesNetClassifier("nb", "map").fit(X, np.where(X[name] > 0, "yes", "no"))
+    for size in (DESKTOP, PHONE):
+        page = open_page(clf.report(), viewport=size)
+        for place in ("#features label >> nth=0", "#questions .name >> nth=0"):
+            assert page.locator(place).inner_text() == name
+            assert page.locator(place).evaluate(HIDDEN) <= 1, place
+        assert page.locator("#columns tbody th").first.inner_text() == name
+
+
+HIDDEN = "(e) => Math.max(e.scrollHeight - e.clientHeight, e.scrollWidth - e.clientWidth)"
+AXE = """async () => (await axe.run(document, { resultTypes: ["violations"] })).violations
+  .filter(({ impact }) => ["serious", "critical"].includes(impact))
+  .map(({ id, nodes }) => [id, nodes.map((node) => node.html.slice(0, 200))])"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_axe_finds_no_serious_violation(browser, axe, iris, size, scheme, tmp_path):
+    data = load_dataset("iris")
+    raw = data.X.assign(case=[f"P{k:04d}" for k in range(len(data.X))], kind=data.y)
+    iris.report(tmp_path / "report.html", data.X, data.y, card={"Intended use": "Gardens"})
+    iris.network_.to_html(tmp_path / "network.html", title="Irises")
+    check(raw, "kind").save(tmp_path / "check.html")
+    methods = compare(data.X, data.y, ["NB-MAP"], ["lr"], cv=2, missing=[50], folder=tmp_path)
+    assert methods.ranked
+    options = {"viewport": size, "color_scheme": scheme, "bypass_csp": True}
+    for name in ("report", "network", "check", "compare"):
+        page, _ = watched_page(browser, **options)
+        page.goto((tmp_path / f"{name}.html").as_uri())
+        page.evaluate(axe)
+        assert page.evaluate(AXE) == [], name
+        assert page.evaluate("document.documentElement.scrollWidth") <= size["width"], name
+        page.context.close()
+
+
+def test_the_model_card_is_printed_by_itself_on_two_pages(open_page):
+    data = load_dataset("breast-cancer")
+    clf = fitted("breast-cancer", parameters="map")
+    card = dict.fromkeys(("Intended use", "Limits"), "What was agreed upon with the ward. " * 8)
+    sizes = np.where(data.X["mean area"] > 600, "large", "small")
+    page = open_page(clf.report(X=data.X, y=data.y, card=card, by=sizes, source="Wisconsin"))
+    page.evaluate("window.print = () => {}")
+    page.click("#print-card")
+    page.emulate_media(media="print")
+    shown = page.locator("main > section:visible")
+    assert shown.evaluate_all("(sections) => sections.map(({ id }) => id)") == ["card"]
+    assert len(re.findall(rb"/Type\s*/Page\b", page.pdf(format="A4"))) <= 2
+    page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+    assert page.locator("#network h2").is_visible()
 
 
 BEYOND = """() => [...document.querySelectorAll("body *")]

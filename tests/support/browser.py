@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -36,6 +37,18 @@ def browser():
         )
         yield started
         started.close()
+
+
+@pytest.fixture(scope="session")
+def axe():
+    """The script of axe-core: of DISCBAYES_AXE, or of ``npm install --no-save --prefix js
+    axe-core``; skipped where there is none.
+    """
+    installed = Path(__file__).parents[2] / "js/node_modules/axe-core/axe.min.js"
+    path = Path(os.environ.get("DISCBAYES_AXE") or installed)
+    if not path.is_file():
+        pytest.skip(f"no axe-core was found (DISCBAYES_AXE, {installed})")
+    return path.read_text(encoding="utf-8")
 
 
 @pytest.fixture

@@ -242,14 +242,28 @@ def dates() -> BayesNetClassifier:
     return BayesNetClassifier("tan", "map").fit(frame, y)
 
 
-def dates_with_hours() -> BayesNetClassifier:
-    """Return a classifier of texts that are dates with times, the day first."""
+def visits(form: str) -> tuple[pd.DataFrame, np.ndarray]:
+    """Return a table with dates and times as text, a tenth of which is missing."""
     X, y = shop()
     rng = np.random.default_rng(9)
     seconds = rng.integers(0, 40_000_000, len(y)) + 10_000_000 * (y == "top")
     when = pd.Series(pd.Timestamp("2021-01-01") + pd.to_timedelta(seconds, unit="s"))
-    frame = pd.DataFrame({"size": X["size"], "when": when.dt.strftime("%d.%m.%Y %H:%M")})
-    return BayesNetClassifier("tan", "map").fit(frame.mask(rng.random(frame.shape) < 0.1), y)
+    frame = pd.DataFrame({"size": X["size"], "when": when.dt.strftime(form)})
+    return frame.mask(rng.random(frame.shape) < 0.1), y
+
+
+def dates_with_hours() -> BayesNetClassifier:
+    """Return a classifier of texts that are dates with times, the day first."""
+    return BayesNetClassifier("tan", "map").fit(*visits("%d.%m.%Y %H:%M"))
+
+
+def dates_as_evidence() -> BayesNetClassifier:
+    """Return a classifier of dates with the month first, of which a missing one is evidence."""
+    return BayesNetClassifier("nb", "map", missing="value").fit(*visits("%m/%d/%y %H:%M:%S"))
+
+
+def ensemble_of_dates() -> BayesNetEnsemble:
+    return BayesNetEnsemble(2, random_state=0).fit(*visits("%Y-%m-%dT%H:%M:%SZ"))
 
 
 def ordered_categories() -> BayesNetClassifier:
@@ -297,9 +311,11 @@ CASES: dict[str, Case] = {
     "without-names": Case(without_names),
     "class-with-parents": Case(partial(drawn_network, True, False, class_parents=(0, 2))),
     "csv-format": Case(csv_format),
-    "dates": Case(dates, supports=("numpy",)),
-    "dates-with-hours": Case(dates_with_hours, supports=("numpy",)),
-    "ordered-categories": Case(ordered_categories, supports=("numpy",), evidence=True),
+    "dates": Case(dates),
+    "dates-with-hours": Case(dates_with_hours),
+    "dates-as-evidence": Case(dates_as_evidence),
+    "ensemble-of-dates": Case(ensemble_of_dates),
+    "ordered-categories": Case(ordered_categories, evidence=True),
     "by-name": Case(
         partial(fitted, "tan", "map", columns="by-name"),
         columns=("old", "size", "something else", "color"),
@@ -355,7 +371,10 @@ def drawn_date(order: str, rng: np.random.Generator) -> str:
     """Return a date near those of the training rows as text, some of them with a time."""
     time = np.datetime64("2020-12-01", "s") + int(rng.integers(0, 100_000_000))
     year, month, day = str(time)[:10].split("-")
-    text = f"{int(day)}.{month}.{year}" if order == "day.month.year" else f"{year}-{month}-{day}"
+    text = {
+        "day.month.year": f"{int(day)}.{month}.{year}",
+        "month/day/year": f"{month}/{day}/{year[2:]}",
+    }.get(order, f"{year}-{month}-{day}")
     return text + str(time)[10:] if rng.random() < 0.4 else text
 
 
@@ -387,6 +406,9 @@ def drawn_evidence(variable: Variable, case: Case, rng: np.random.Generator) -> 
     if kind == 1 and variable.kind == "numeric":
         ends = sorted(float(drawn_number(variable.cuts or (), rng)) for _ in range(2))
         return {"between": [None if rng.random() < 0.3 else end for end in ends]}
+    if kind == 1 and variable.ordered:
+        places = sorted(rng.integers(len(values), size=2).tolist())
+        return {"between": [None if rng.random() < 0.3 else values[place] for place in places]}
     if kind == 2 and len(values) > 1:
         return {"not": [values[int(rng.integers(len(values)))]]}
     if kind == 3 and (variable.cuts is None or not case.own_intervals):
@@ -410,11 +432,14 @@ def read_cell(cell: Any) -> Any:
 def refused_rows(domain: Domain, columns: Sequence[str]) -> list[Row]:
     """Return rows that no runtime answers: each has one cell that its column cannot hold."""
     rows = []
+    dates = {each.date.column for each in domain.features if each.date is not None}
     for position, name in enumerate(columns):
-        if name not in domain.names:
+        if name not in {*domain.names, *dates}:
             continue
         cells: list[Any] = [[1, 2], {"colour": ["red"]}, {"one_of": []}, {"between": [2, 1]}]
-        if domain.features[domain.position(name)].cuts is not None:
+        if name in dates:
+            cells += ["", "yesterday", "2023-02-30", "31.4.2023", "4/31/23", "2023-01-01 24:00", 3]
+        elif domain.features[domain.position(name)].cuts is not None:
             cells.append("text")
         for cell in cells:
             row: Row = [None] * len(columns)

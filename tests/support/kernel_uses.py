@@ -1,7 +1,8 @@
 """Record the types that real use calls kernels with: ``make signatures``.
 
 It writes ``src/discbayes/kernels/signatures.txt``. Tables are small: it is the types that count.
-Names on the command line choose some uses, whose calls are added to the file; without any, the file
+Names on the command line choose some uses (``make signatures USES="default streams"``), whose calls
+are added to the file, and lines that no longer fit the kernels are removed; without any, the file
 is written anew.
 """
 
@@ -11,6 +12,7 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
+from inspect import signature
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -254,6 +256,30 @@ def streams() -> None:
             model.predict_proba(X)
 
 
+def fits(line: str) -> bool:
+    """Return whether a kernel still takes as many arguments, and tuples of as many items."""
+    from discbayes.kernels._signatures import load_kernel, parse
+
+    name, *kinds = line.split(" ")
+    try:
+        kernel = load_kernel(name)
+        sound = all(_fits_tuples(parse(kind)) for kind in kinds)
+    except (ImportError, AttributeError, LookupError):
+        return False
+    return sound and len(signature(kernel.py_func).parameters) == len(kinds)
+
+
+def _fits_tuples(kind: Any) -> bool:
+    from discbayes.kernels._signatures import RecordType
+    from discbayes.kernels._warmup import record_class
+
+    if not isinstance(kind, RecordType):
+        return True
+    if kind.name and len(record_class(kind.name)._fields) != len(kind.items):
+        return False
+    return all(map(_fits_tuples, kind.items))
+
+
 def main(names: list[str]) -> None:
     """Run the uses and write the file."""
     warnings.simplefilter("ignore")
@@ -264,7 +290,7 @@ def main(names: list[str]) -> None:
         for name in names or USES:
             USES[name]()
             print(f"{name}: {len(found)} lists of types so far", flush=True)
-    lines = set(FILE.read_text(encoding="utf-8").splitlines()) if names else set()
+    lines = set(filter(fits, FILE.read_text("utf-8").splitlines())) if names else set()
     FILE.write_text("".join(f"{line}\n" for line in sorted(lines | found)), encoding="utf-8")
 
 

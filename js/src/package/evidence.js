@@ -14,7 +14,7 @@ export function oneOf(...values) {
   return { one_of: values };
 }
 
-// Evidence that the number of a column lies in a range; null leaves an end open.
+// Evidence that the number of a column lies in a range, or its value in one of their order; null leaves an end open.
 export function between(low, high, inclusive = "both") {
   return inclusive === "both" ? { between: [low, high] } : { between: [low, high], inclusive };
 }
@@ -59,15 +59,22 @@ function members(variable, evidence, depth) {
 }
 
 function inRange(variable, evidence) {
-  const { name, kind, values, cuts } = variable;
+  const { name, kind, values, cuts, ordered } = variable;
   const { between: ends, inclusive = "both" } = evidence;
-  reads(kind === "numeric", `column "${name}" has no numbers, and between is a range of numbers: use oneOf`);
+  reads(ordered || kind === "numeric", `column "${name}" has no numbers, and between is a range of numbers: use oneOf`);
   reads(Array.isArray(ends) && ends.length === 2, "between has two ends, a number or null each");
-  reads(ends.every((end) => end === null || (typeof end === "number" && !Number.isNaN(end))), "the ends of between must be numbers, or null");
+  const areTexts = ends.every((end) => end === null || typeof end === "string");
+  reads(areTexts || ends.every((end) => end === null || (typeof end === "number" && !Number.isNaN(end))), "the ends of between must be numbers, or null");
   reads(Object.hasOwn(SIDES, inclusive), `inclusive of between must be one of ${Object.keys(SIDES).join(", ")}`);
   const [low, high] = [ends[0] === null ? -Infinity : ends[0], ends[1] === null ? Infinity : ends[1]];
-  reads(low <= high, `the range from ${low} to ${high} is empty`);
-  return rangeOf(cuts, values, cardOf(variable), low, high, inclusive);
+  reads(areTexts || low <= high, `the range from ${low} to ${high} is empty`);
+  if (!ordered) {
+    reads(!areTexts || ends.every((end) => end === null), `column "${name}" has numbers, and the range has labels`);
+    return rangeOf(cuts, values, cardOf(variable), low, high, inclusive);
+  }
+  const places = [low, high].map((end) => ([-Infinity, Infinity].includes(end) ? end : values.findIndex((own) => keyOf(own) === keyOf(end))));
+  reads(!places.includes(-1), `an end of the range from ${low} to ${high} is not a value of column "${name}"`);
+  return rangeOf(null, [...values.keys()], cardOf(variable), ...places, inclusive);
 }
 
 function weights(variable, given) {

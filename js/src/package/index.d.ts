@@ -4,7 +4,7 @@ export type Value = string | number | boolean;
 /** What is known of a column where that is not one value: JSON that `oneOf`, `between`, `not` and `likelihood` make. */
 export type Evidence =
   | { one_of: ReadonlyArray<Value | null | Evidence> }
-  | { between: readonly [number | null, number | null]; inclusive?: Inclusive }
+  | { between: readonly [number | string | null, number | string | null]; inclusive?: Inclusive }
   | { not: ReadonlyArray<Value | null | Evidence> }
   | { likelihood: ReadonlyArray<readonly [Value | null, number]> | ReadonlyArray<number> };
 
@@ -24,6 +24,10 @@ export interface Column {
   readonly cuts: ReadonlyArray<number> | null;
   /** The values or intervals as text. */
   readonly labels: ReadonlyArray<string>;
+  /** Whether the values stand in an order that means something, so that a range is evidence. */
+  readonly ordered: boolean;
+  /** The dates that the column is a part of: a row may have them, as text, in place of their parts. */
+  readonly date: { readonly column: string; readonly part: "year" | "month" | "weekday" | "hour" | "days" } | null;
 }
 
 export interface Contribution {
@@ -79,8 +83,8 @@ export class ModelFileError extends Error {}
 
 /** A column has one of several values, labels of intervals, or sets; null is "missing", where that is a value. */
 export function oneOf(...values: ReadonlyArray<Value | null | Evidence>): Evidence;
-/** The number of a column lies in a range; null leaves an end open. */
-export function between(low: number | null, high: number | null, inclusive?: Inclusive): Evidence;
+/** The number of a column lies in a range, or its value in one of their order; null leaves an end open. */
+export function between(low: number | string | null, high: number | string | null, inclusive?: Inclusive): Evidence;
 /** A column has none of some values. */
 export function not(...values: ReadonlyArray<Value | null | Evidence>): Evidence;
 /** The probability of what was observed given each value of a column; only ratios matter. */

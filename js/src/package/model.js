@@ -3,6 +3,7 @@
 import { Network } from "../engine/network.js";
 import { isPossible, normalizedLogs } from "../engine/probabilities.js";
 import { isObject, reads } from "./checks.js";
+import { partOf } from "./dates.js";
 import { likelihoodOf } from "./evidence.js";
 import { readModelFile } from "./model_file.js";
 import { codeOf, keyOf, labelsOf } from "./variables.js";
@@ -19,8 +20,9 @@ export class Model {
     const { networks, pool } = readModelFile(file);
     const [first] = networks;
     this._pool = pool;
-    this._members = networks.map(({ variables, payload }) => ({
+    this._members = networks.map(({ variables, dates, payload }) => ({
       variables,
+      dates,
       codes: variables.map(({ values }) => new Map(values.map((value, code) => [keyOf(value), code]))),
       network: new Network(payload),
     }));
@@ -30,6 +32,7 @@ export class Model {
     this.classes = first.classes;
     this.columns = first.variables.map((one) => ({
       name: one.name, kind: one.kind, values: one.values, cuts: one.cuts, labels: labelsOf(one),
+      ordered: one.ordered, date: one.date && { column: one.date.column, part: one.date.part },
     }));
   }
 
@@ -99,13 +102,18 @@ export class Model {
   }
 
   // The codes of a row, and its evidence that is not one value.
-  _read(row, { variables, codes: known }) {
+  _read(row, { variables, dates, codes: known }) {
     reads(isObject(row), "a row is an object with a value for each column that is known");
     const codes = new Int32Array(variables.length).fill(-1);
     const evidence = new Map();
     for (const [name, value] of row instanceof Map ? row : Object.entries(row)) {
       const i = this._positions.get(name);
-      if (i === undefined) {
+      if (dates.has(name)) {
+        for (const k of value === undefined ? [] : dates.get(name)) {
+          const number = value === null ? null : partOf(variables[k].date, value);
+          codes[k] = codeOf(variables[k], known[k], number, this._settings.refusesUnseen);
+        }
+      } else if (i === undefined) {
         reads(this._settings.ignoresOthers, `the row has a value for ${JSON.stringify(name)}, which is not a column`);
       } else if (isObject(value)) {
         evidence.set(i, likelihoodOf(variables[i], value));

@@ -2,10 +2,11 @@
 
 import { asBoolean, asDoubles, asInteger, asList, asNumber, asObject, asText, fail, isObject } from "./checks.js";
 import { decoded } from "../engine/arrays.js";
+import { readDate, readDates } from "./dates.js";
 import { cardOf, keyOf, labelsOf, statesOf, textOf } from "./variables.js";
 
 const FORMAT = "discbayes-model";
-const VERSION = 3;
+const VERSION = 4;
 const MAX_VALUES = 5_000_000; // of JSON in a file; a list counts as three and an object as eight
 const MAX_LENGTH = 2 ** 29; // characters, as long as a string may be
 const MAX_MEMBERS = 1000;
@@ -75,14 +76,16 @@ function readNetwork(model, where) {
   const variables = asList(features, "domain.features").map((one, i) => readVariable(one, `domain.features[${i}]`));
   if (variables.length === 0) fail("domain has no features");
   if (new Set(variables.map(({ name }) => name)).size < variables.length) fail("domain has two features of the same name");
+  const dates = readDates(variables);
   const classVariable = readVariable(target, "domain.target");
   const classes = classVariable.values;
   if (classes.length === 0 || classVariable.cuts !== null || classVariable.missingValue) {
     fail("domain.target must have values, and neither cuts nor a value for missing");
   }
-  asInteger(model.n_features_in, "n_features_in", variables.length, variables.length);
+  const columns = [...new Set(variables.map(({ name, date }) => (date === null ? name : date.column)))];
+  asInteger(model.n_features_in, "n_features_in", columns.length, columns.length);
   if (model.feature_names_in !== null) {
-    asList(model.feature_names_in, "feature_names_in", variables.length).forEach((name, i) => asText(name, "feature_names_in", [variables[i].name]));
+    asList(model.feature_names_in, "feature_names_in", columns.length).forEach((name, i) => asText(name, "feature_names_in", [columns[i]]));
   }
   asList(model.history, "history");
   const structure = readStructure(model.structure, variables.length);
@@ -108,13 +111,13 @@ function readNetwork(model, where) {
     ...readTables(model.tables, layout),
     calibration: Object.hasOwn(model, "calibration") ? readCalibration(model.calibration, layout) : null,
   };
-  return { variables, classes, settings, payload };
+  return { variables, dates, classes, settings, payload };
 }
 
 // ---- columns
 
 function readVariable(value, where) {
-  const fields = asObject(value, where, ["name", "kind", "values", "cuts", "missing_value"], ["coarse_cuts"]);
+  const fields = asObject(value, where, ["name", "kind", "values", "cuts", "missing_value"], ["coarse_cuts", "ordered", "date"]);
   const name = asText(fields.name, `${where}.name`);
   const kind = asText(fields.kind, `${where}.kind`, KINDS);
   const values = asList(fields.values, `${where}.values`).map((one) => readLabel(one, `${where}.values`));
@@ -129,7 +132,10 @@ function readVariable(value, where) {
     if (cuts === null || !arePart(coarseCuts, cuts)) fail(`${where}: the coarse cut points must be some of its cut points, in their order`);
     if (coarseCuts.length === cuts.length) coarseCuts = null;
   }
-  return { name, kind, values, cuts, coarseCuts, missingValue, readsMissing };
+  const ordered = Object.hasOwn(fields, "ordered") && asBoolean(fields.ordered, `${where}.ordered`);
+  if (ordered && cuts !== null) fail(`${where}.ordered is for values, and ${where} has cuts`);
+  const date = Object.hasOwn(fields, "date") ? readDate(fields.date, name, `${where}.date`) : null;
+  return { name, kind, values, cuts, coarseCuts, missingValue, readsMissing, ordered, date };
 }
 
 function readLabel(value, where) {

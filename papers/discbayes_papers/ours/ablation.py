@@ -100,6 +100,10 @@ VARIANTS = {
         "levels not read leave-one-out", {f"{LEVELS}.LogScores": _with_optimistic_levels}
     ),
     "unsmoothed": _changed("no smoothing over neighboring intervals", _unsmoothed()),
+    "alone": _changed(
+        "parents' intervals without the counts of those beside them",
+        {"discbayes.parameters.hierarchical.PARENT_BANDWIDTH": 1e-6},
+    ),
     "quantiles": _changed(
         "coarse intervals: eight quantiles", discretizer=TwoResolutionDiscretizer(8)
     ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import product
 from time import perf_counter
 from typing import Any
 
@@ -21,6 +22,7 @@ from discbayes_papers.figures import runs_text
 from discbayes_papers.parts import load_rows
 
 DATA = ("vote", "breast10", "vehicle", "german", "segment", "chess")
+CHOSE = ("wine", "glass", "australian", "iris", "heart", "cleve")  # how weights are chosen
 SHARES = (5, 10, 30)  # per cent of the training rows that keep their label
 DRAWS = 20
 PARAMETERS = ("map", "hybrid")
@@ -38,8 +40,18 @@ def tag_of(share: int, parameters: str, way: str) -> str:
 def tasks(quick: bool) -> list[Task]:
     """Each draw of a training part and of its labels; early draws of all sets come first."""
     data, n_draws = (DATA[:1], 2) if quick else (DATA, DRAWS)
-    tags = tuple(tag_of(s, p, way) for s in SHARES for p in PARAMETERS for way in WAYS)
-    return [Task(name, 0, tags, draw, work) for draw in range(n_draws) for name in data]
+    chose = () if quick else CHOSE
+    return [
+        Task(name, 0, tags_of(WAYS if name in DATA else WAYS[:2]), draw, work)
+        for names in (data, chose)
+        for draw in range(n_draws)
+        for name in names
+    ]
+
+
+def tags_of(ways: Sequence[str]) -> tuple[str, ...]:
+    """Return all tags of some ways."""
+    return tuple(tag_of(s, p, way) for s in SHARES for p in PARAMETERS for way in ways)
 
 
 def work(task: Task) -> Iterator[Result]:
@@ -114,7 +126,8 @@ def page(store: Store) -> Sequence[Block]:
     return [
         Text(f"Stored: {runs_text(store, tasks(False))}."),
         *(_table(found, parameters) for parameters in PARAMETERS),
-        _summary(found),
+        _summary(found, DATA, "Change of the mean log loss by rows without a label"),
+        _summary(found, CHOSE, "The same on the sets by which the rule was chosen"),
     ]
 
 
@@ -134,24 +147,37 @@ def _table(found: dict[tuple[str, str], list[Result]], parameters: str) -> Resul
     return ResultTable(title, ["data set", "labels", *WAYS, "used in", "draws"], rows, left=2)
 
 
-def _summary(found: dict[tuple[str, str], list[Result]]) -> ResultTable:
+def _summary(
+    found: dict[tuple[str, str], list[Result]], names: Sequence[str], title: str
+) -> ResultTable:
     """The mean change of the log loss by unlabeled rows, and the worst one of a set and share."""
     rows = []
     for parameters in PARAMETERS:
-        changes = []
-        for data in DATA:
-            for share in SHARES:
-                one, two = (found[data, tag_of(share, parameters, way)] for way in WAYS[:2])
-                if one and len(one) == len(two):
-                    change = [b["log_loss"] - a["log_loss"] for a, b in zip(one, two, strict=True)]
-                    changes.append(float(np.mean(change)))
+        changes, used = [], []
+        for data, share in product(names, SHARES):
+            one, two = (
+                {run.seed: run for run in found[data, tag_of(share, parameters, way)]}
+                for way in WAYS[:2]
+            )
+            if one and one.keys() == two.keys():
+                change = [two[draw]["log_loss"] - one[draw]["log_loss"] for draw in one]
+                changes.append(float(np.mean(change)))
+                used.append(float(np.mean([run["weight"] > 0 for run in two.values()])))
         if changes:
             worse = sum(change > TOLERANCE for change in changes)
             least, largest = min(changes), max(changes)
             figures = [f"{np.mean(changes):+.4f}", f"{least:+.4f}", f"{largest:+.4f}"]
-            rows.append([parameters, *figures, f"{worse} of {len(changes)}"])
-    columns = ["parameters", "mean", "best", "worst", f"worse by more than {TOLERANCE:g}"]
-    return ResultTable("Change of the mean log loss by rows without a label", columns, rows)
+            drawn = f"{100 * np.mean(used):.0f} %"
+            rows.append([parameters, drawn, *figures, f"{worse} of {len(changes)}"])
+    columns = [
+        "parameters",
+        "used in",
+        "mean",
+        "best",
+        "worst",
+        f"worse by more than {TOLERANCE:g}",
+    ]
+    return ResultTable(title, columns, rows)
 
 
 EXPERIMENT = Experiment(

@@ -57,6 +57,7 @@ STRUCTURES = (
 )  # fmt: skip
 # its search trains every candidate, and takes longer than all others together
 TRAINED = "TAN-OMI-CRCL"
+TUNED = "tuned"  # as many iterations as cross tuning finds for naive Bayes
 RANDOM = "TAN-RO-CR-ML"
 LARGE = ("usps", "mnist14")
 NOTE = 60  # characters of a warning that are kept
@@ -98,12 +99,12 @@ def _warm_up(structure: str) -> None:
     learn_structure(load_part("iris", 0), parse(structure).structure)
 
 
-def accuracies(store: Store, seed: int = 0) -> Figures:
+def accuracies(runs: Iterable[Result], seed: int = 0) -> Figures:
     """Accuracy in per cent by data set and recipe, where all folds are there; another seed is
     another draw of folds.
     """
     found = defaultdict(list)
-    for result in store:
+    for result in runs:
         if result.seed == seed:
             found[result.data, result.recipe].append((100.0 * result["accuracy"], result["n_test"]))
     return {
@@ -119,6 +120,28 @@ def accuracies_of(store: Store, *others: str) -> Figures:
     for other in others:
         found |= accuracies(beside_store(store, other))
     return found | accuracies(store)
+
+
+def trained_tag(tag: str, iterations: int | str) -> str:
+    """Return the tag of a search that trains each candidate for some iterations.
+
+    >>> trained_tag("TAN-OMI-CRCL-ML", 5)
+    'TAN-OMI-CRCL-ML, iterations=5'
+    """
+    return f"{tag}, iterations={iterations}"
+
+
+def trained_runs(store: Store) -> list[Result]:
+    """Return the runs of OMI-CRCL whose candidates are cross-tuned, under the tags of P10.
+
+    They are in a file of results of their own, beside that of a store.
+    """
+    end = trained_tag("", TUNED)
+    return [
+        replace(run, recipe=run.recipe.removesuffix(end))
+        for run in beside_store(store, TRAINED_STORE)
+        if run.recipe.endswith(end)
+    ]
 
 
 def summary(figures: Figures, recipes: Iterable[str]) -> Figures:

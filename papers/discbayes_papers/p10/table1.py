@@ -11,11 +11,12 @@ from discbayes_papers.p10.shared import (
     LARGE,
     QUICK,
     STORE,
-    TRAINED_STORE,
+    accuracies,
     accuracies_of,
     random_orders,
     summary,
     tasks_of,
+    trained_runs,
 )
 
 # the last column is another data set, which cannot be had; of usps P10 has no figures
@@ -35,7 +36,7 @@ def tasks(quick: bool) -> list[Task]:
 
 def ours(store: Store) -> Figures:
     """Averages over the 25 sets, and the digits."""
-    found = accuracies_of(store, STORE, TRAINED_STORE) | random_orders(store)
+    found = accuracies_of(store, STORE) | accuracies(trained_runs(store)) | random_orders(store)
     return summary(found, row_names(PUBLISHED))
 
 

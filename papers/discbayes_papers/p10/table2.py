@@ -11,17 +11,16 @@ from discbayes.evaluation.result_blocks import Block, ResultTable, Text
 from discbayes.evaluation.result_store import Store
 from discbayes.evaluation.statistics import paired_t
 from discbayes_papers.experiment import Experiment, Figures, read_figures
-from discbayes_papers.figures import beside_store
 from discbayes_papers.p10 import table7, table8
 from discbayes_papers.p10.shared import (
     FRIEDMAN,
     RANDOM,
     STORE,
     STRUCTURES,
-    TRAINED_STORE,
     accuracies,
     average,
     random_orders,
+    trained_runs,
 )
 
 ORDERS = f"{RANDOM} (max)"
@@ -41,7 +40,7 @@ def published_accuracies() -> Figures:
 
 def page(store: Store) -> Sequence[Block]:
     """Our tests, and the same tests on the published accuracies beside what P10 prints."""
-    ours = accuracies(store) | accuracies(beside_store(store, TRAINED_STORE)) | random_orders(store)
+    ours = accuracies(store) | accuracies(trained_runs(store)) | random_orders(store)
     note = (
         "⇑, ⇐: significant at the level of 0.05; ↑: the classifier of the column is better; ←: that"
         " of the row."

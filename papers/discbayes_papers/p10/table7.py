@@ -11,7 +11,7 @@ from discbayes.evaluation.result_blocks import Block, ResultTable, Text
 from discbayes.evaluation.result_store import Result, Store
 from discbayes.evaluation.tasks import Task
 from discbayes_papers.experiment import Experiment, Figures, read_figures
-from discbayes_papers.figures import BETTER, WORSE, beside, beside_store, figure_text, runs_text
+from discbayes_papers.figures import BETTER, WORSE, beside, figure_text, runs_text
 from discbayes_papers.p10.shared import (
     BY_SIZE,
     FIXED,
@@ -21,10 +21,10 @@ from discbayes_papers.p10.shared import (
     STRUCTURES,
     TESTED,
     TRAINED,
-    TRAINED_STORE,
     accuracies,
     average,
     tasks_of,
+    trained_runs,
 )
 
 PARAMETERS = ("ML", "CL")
@@ -58,12 +58,12 @@ def tasks(quick: bool) -> list[Task]:
 
 def page(store: Store) -> Sequence[Block]:
     """Averages, what they say, the figures of each set, and the time that it took."""
-    trained = beside_store(store, TRAINED_STORE)
+    trained = trained_runs(store)
     figures = accuracies(store) | accuracies(trained)
     return [
         Text(
-            f"Stored: {runs_text(store, tasks(False))}, and {len(trained)} of OMI-CRCL"
-            " (`p10-table7-crcl`)."
+            f"Stored: {runs_text(store, tasks(False))}, and {len(trained)} of OMI-CRCL with"
+            " cross-tuned candidates (`p10-table7-crcl`)."
         ),
         averages(figures),
         claims(figures),
@@ -73,10 +73,10 @@ def page(store: Store) -> Sequence[Block]:
     ]
 
 
-def columns(store: Store, structures: Sequence[str]) -> list[Block]:
+def columns(runs: Sequence[Result], structures: Sequence[str]) -> list[Block]:
     """Some columns by themselves: averages, the figures of each set, and the time."""
-    figures = accuracies(store)
-    return [averages(figures, structures), *cells(figures, structures), times(store, structures)]
+    figures = accuracies(runs)
+    return [averages(figures, structures), *cells(figures, structures), times(runs, structures)]
 
 
 def averages(figures: Figures, structures: Sequence[str] = STRUCTURES) -> ResultTable:

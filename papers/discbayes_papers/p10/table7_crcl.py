@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -24,19 +26,22 @@ from discbayes_papers.learning import judged, learn_structure, learn_tables
 from discbayes_papers.p10 import table7
 from discbayes_papers.p10.shared import (
     BY_SIZE,
+    FRIEDMAN,
     QUICK,
     STORE,
     TRAINED,
     TRAINED_STORE,
+    TUNED,
     accuracies,
     average,
     tasks_of,
+    trained_runs,
+    trained_tag,
 )
 from discbayes_papers.p10.table7 import PARAMETERS
 from discbayes_papers.parts import Part, load_part
 
 WITHOUT = "TAN-OMI-CR"
-TUNED = "tuned"  # as many iterations as cross tuning finds for naive Bayes
 ITERATIONS = (1, 5, TUNED)
 
 
@@ -109,10 +114,6 @@ def _tuned_iterations(part: Part, seed: int) -> int:
     return sum("iteration" in line for line in tables.history)
 
 
-def _shortened(tag: str, iterations: int | str) -> str:
-    return f"{tag}, iterations={iterations}"
-
-
 def _plain(tag: str) -> str:
     return tag.split(",")[0]
 
@@ -123,7 +124,7 @@ def tasks(quick: bool) -> list[Task]:
     return full + [
         replace(
             task,
-            recipes=tuple(_shortened(tag, n) for tag in task.recipes),
+            recipes=tuple(trained_tag(tag, n) for tag in task.recipes),
             options={"iterations": n},
         )
         for n in ITERATIONS
@@ -135,7 +136,7 @@ def page(store: Store) -> Sequence[Block]:
     """The two columns, and the averages after searches that train less."""
     return [
         Text(f"Stored: {runs_text(store, tasks(False))}."),
-        *table7.columns(store, [TRAINED]),
+        *table7.columns(trained_runs(store), [TRAINED]),
         by_iterations(store),
     ]
 
@@ -145,14 +146,34 @@ def by_iterations(store: Store) -> ResultTable:
     figures = accuracies(beside_store(store, STORE)) | accuracies(store)
     tags = {"none: TAN-OMI-CR": [f"{WITHOUT}-{tables}" for tables in PARAMETERS]}
     tags |= {
-        str(n): [_shortened(f"{TRAINED}-{tables}", n) for tables in PARAMETERS] for n in ITERATIONS
+        str(n): [trained_tag(f"{TRAINED}-{tables}", n) for tables in PARAMETERS] for n in ITERATIONS
     }
     tags |= {"to convergence": [f"{TRAINED}-{tables}" for tables in PARAMETERS]}
+    repeated = repeated_sets()
+    mixed = f"{TUNED}; none on {len(repeated)} sets"
+    tags |= {mixed: [f"{mixed}, {tables}" for tables in PARAMETERS]}
+    for data, tables in product(BY_SIZE, PARAMETERS):
+        used = tags["none: TAN-OMI-CR" if data in repeated else TUNED][PARAMETERS.index(tables)]
+        figures[data, f"{mixed}, {tables}"] = figures.get((data, used), math.nan)
     rows = [
         [name, *(figure_text(average(figures, tag)) for tag in pair)] for name, pair in tags.items()
     ]
     title = "Average accuracy (%) by the iterations with which the search trains each candidate"
-    return ResultTable(title, ["iterations", *PARAMETERS], rows)
+    note = f"P10 has the figures of {WITHOUT} in both columns on {', '.join(repeated)}."
+    return ResultTable(title, ["iterations", *PARAMETERS], rows, note)
+
+
+def repeated_sets() -> list[str]:
+    """The sets on which P10 has the figures of OMI-CR in both columns of OMI-CRCL."""
+    return [
+        data
+        for data in FRIEDMAN
+        if all(
+            table7.PUBLISHED[data, f"{WITHOUT}-{tables}"]
+            == table7.PUBLISHED[data, f"{TRAINED}-{tables}"]
+            for tables in PARAMETERS
+        )
+    ]
 
 
 EXPERIMENT = Experiment(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from discbayes.evaluation.result_blocks import Block
+from discbayes.evaluation.result_blocks import Block, ResultTable
 from discbayes.evaluation.result_store import Store
 from discbayes.evaluation.tasks import Task
 from discbayes_papers.experiment import Experiment, Figures, read_figures
@@ -10,6 +10,7 @@ from discbayes_papers.figures import beside, how_many, table_page
 from discbayes_papers.p12.shared import (
     COLUMNS,
     EARLY,
+    HELD_OUT,
     METRICS,
     STORE,
     STRUCTURES,
@@ -53,16 +54,20 @@ def more(store: Store, ours: Figures) -> list[Block]:
             "MM parameters less ML parameters, in points (of annealing the median run)",
             GAINS,
         ),
-        beside(
-            EARLY_TITLE, best_accuracies(store, EARLY), PUBLISHED, STRUCTURES, COLUMNS, TOLERANCE
-        ),
+        *(ended(store, name) for name in reversed(COLUMNS)),
     ]
 
 
-EARLY_TITLE = (
-    "The same with fits that end after the number of iterations that does best on five folds of the"
-    " training rows"
-)
+ENDS = {"convergence": "MM", "cross-tuning": EARLY, "held-out": HELD_OUT}
+
+
+def ended(store: Store, name: str) -> ResultTable:
+    """MM parameters by where fits end: at convergence, or as training rows find best."""
+    found = {end: best_accuracies(store, words, [name]) for end, words in ENDS.items()}
+    ours = {(row, end): one[row, name] for end, one in found.items() for row in STRUCTURES}
+    theirs = {(row, end): PUBLISHED[row, name] for row, end in ours}
+    title = f"MM parameters by where a fit ends, {name}, accuracy in per cent"
+    return beside(title, ours, theirs, STRUCTURES, tuple(ENDS), TOLERANCE)
 
 
 EXPERIMENT = Experiment(

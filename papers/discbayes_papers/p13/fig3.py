@@ -14,7 +14,16 @@ from discbayes.evaluation.result_store import Store
 from discbayes_papers.experiment import Experiment
 from discbayes_papers.figures import beside, figure_text, how_many
 from discbayes_papers.p13.shared import METHODS, mean
-from discbayes_papers.p13.table1 import METRICS, STRUCTURES, relative, tasks
+from discbayes_papers.p13.table1 import (
+    ENDING,
+    METRICS,
+    STOPPED,
+    STRUCTURES,
+    names_with,
+    relative,
+    stopped,
+    tasks,
+)
 
 # on training and on test rows
 PUBLISHED = {"MCL": (67.23, 61.47), "MM": (39.99, 39.10), "ML-BN-SVM": (91.09, 89.84)}
@@ -64,6 +73,7 @@ def page(store: Store) -> list[Block]:
         *how_many(store, tasks(quick=False)),
         beside(title, over_runs, theirs, list(PUBLISHED), list(KINDS), TOLERANCE, corner="method"),
         by_structure(store),
+        by_end(store),
         by_set(store),
     ]
     if any(points(store, method) for method in PUBLISHED):
@@ -97,6 +107,28 @@ def by_structure(store: Store) -> ResultTable:
     )
     note = "By set: the mean over sets, each of which counts the same."
     return ResultTable("The same by structure", head, rows, note, left=2)
+
+
+def by_end(store: Store) -> ResultTable:
+    """What MCL and MM leave, by where their fits end: the mean over splits."""
+    rows = []
+    for structure in STRUCTURES:
+        ways = {method: stopped(method, structure) for method in ENDING}
+        names = names_with(store, ways)
+        for method in ENDING:
+            for end, recipe in ways[method].items():
+                left = [
+                    [
+                        ratio
+                        for name in names
+                        for ratio in relative(store, name, f"{structure}-P13ML", recipe, metric)
+                    ]
+                    for metric in KINDS.values()
+                ]
+                figures = map(figure_text, map(mean, left))
+                rows.append([structure, method, end, str(len(names)), *figures])
+    head = ("structure", "method", "ends by", "sets", "training", "test")
+    return ResultTable("MCL and MM by where their fits end", head, rows, STOPPED, left=3)
 
 
 def by_set(store: Store) -> ResultTable:

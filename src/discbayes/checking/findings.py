@@ -35,10 +35,16 @@ _SMALL = 20  # distinct whole numbers that may be codes
 _STRANGE_NUMBERS = (9999, 999, 99999, 999999, -9, -99, -999, -9999, -99999)
 _MIN_LEAK_ROWS = 50
 _PURE = 0.995
+TOO_MANY_TEXTS = "refused: too many texts"
+LEAK = "gives the class away"
 _IDENTIFIER = re.compile(
     r"(^|[^a-z])(id|ids|nr|no|num|nummer|number|key|uuid|guid|index|idx|lfd)([^a-z]|$)"
 )
 _CAMEL_IDENTIFIER = re.compile(r"[a-z](ID|Id|Nr|No)$")
+# names of what rows are about, where a value has several rows; "number of visits" is not one
+_GROUP = re.compile(r"(^|[^a-z])(id|ids|uuid|guid)([^a-z]|$)")
+_MIN_GROUPS = 50
+_ROWS_OF_GROUP = 20  # at most, on average
 
 
 @dataclass(frozen=True)
@@ -290,8 +296,14 @@ def _judge(facts: ColumnFacts, report: _Reporter) -> _Verdict:
     if _is_identifier(facts):
         text = f"a different value in every row, such as {column.first!r:.60}"
         report("identifier", PROBLEM, text, drop)
-        fit = "numbers, in intervals" if facts.is_number else _text_fit(facts)
-        return _Verdict("identifier", fit, "drop")
+        return _Verdict("identifier", _kept_fit(facts), "drop")
+    if _is_group(facts):
+        text = (
+            f"{facts.n_distinct:,} values in {facts.n_present:,} rows name what a row is about;"
+            f" --groups {column.name} keeps rows of one together in tests"
+        )
+        report("repeated identifier", PROBLEM, text, drop)
+        return _Verdict("repeated identifier", _kept_fit(facts), "drop")
     if facts.is_boolean:
         return _Verdict("true or false", "two values")
     if facts.is_number:
@@ -349,6 +361,22 @@ def _is_identifier(facts: ColumnFacts) -> bool:
     return not _reads_like_text(column)
 
 
+def _is_group(facts: ColumnFacts) -> bool:
+    """Return whether a column names what rows are about, such as a patient with several rows."""
+    name = facts.scan.name
+    is_named = bool(_GROUP.search(name.lower())) or name.endswith(("ID", "Id"))
+    return (
+        is_named
+        and _MIN_GROUPS < facts.n_distinct < facts.n_present <= _ROWS_OF_GROUP * facts.n_distinct
+        and (facts.is_whole or (not facts.is_number and not _reads_like_text(facts.scan)))
+    )
+
+
+def _kept_fit(facts: ColumnFacts) -> str:
+    """Return what fit does with an identifier that is not left out."""
+    return "numbers, in intervals" if facts.is_number else _text_fit(facts)
+
+
 def _is_named_identifier(name: str) -> bool:
     return bool(_IDENTIFIER.search(name.lower()) or _CAMEL_IDENTIFIER.search(name))
 
@@ -364,8 +392,7 @@ def _is_free_text(facts: ColumnFacts) -> bool:
 
 
 def _text_fit(facts: ColumnFacts) -> str:
-    refused = facts.n_distinct > TEXT_VALUES
-    return "refused: too many texts" if refused else "categories"
+    return TOO_MANY_TEXTS if facts.n_distinct > TEXT_VALUES else "categories"
 
 
 def _check_number(facts: ColumnFacts, report: _Reporter) -> _Verdict:

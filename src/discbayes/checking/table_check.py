@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from discbayes._lazy_imports import is_installed, need
 from discbayes._text import count_of, listed, nearest_first, text_table
 from discbayes.checking.column_scan import MAX_KEYS
 from discbayes.checking.findings import (
+    LEAK,
     NOTE,
     PROBLEM,
     READING,
@@ -37,7 +39,7 @@ from discbayes.checking.reading_plan import ReadingPlan, plan_reading
 from discbayes.checking.table_scan import TableScan, arrow_of, scan_file, scan_frame
 from discbayes.data.frames import make_frame
 from discbayes.engine import Progress
-from discbayes.evaluation.result_blocks import Block, ResultTable, Text
+from discbayes.evaluation.result_blocks import CODE, Block, ResultTable, Text
 from discbayes.evaluation.result_page import page
 from discbayes.streams.csv_format import CsvFormat, bare_numbers, parse_date_column, parse_numbers
 from discbayes.streams.file_sources import read_whole
@@ -213,7 +215,7 @@ class TableCheck:
         table = text_table(_COLUMNS, rows, left=5)
         parts.append(table + (f"\n… and {more} more columns" if more else ""))
         if self.command:
-            parts.append(f"Ready command line\n  {self.command}")
+            parts.append(f"Ready command line\n  {self.command}\n  {self._more()}")
         indented = "\n".join(f"  {line}" for line in self.python.splitlines())
         parts.append(f"In Python\n{indented}")
         return "\n\n".join(parts)
@@ -226,9 +228,8 @@ class TableCheck:
     def _blocks(self) -> Iterator[Block]:
         yield Text(f"# {self._title()}\n\n{self._verdict()}")
         if self.command:
-            yield Text(f"## Ready command line\n\n`{self.command}`")
-        lines = "\n\n".join(f"`{line}`" for line in self.python.splitlines())
-        yield Text(f"## In Python\n\n{lines}")
+            yield Text(f"## Ready command line\n\n{CODE}{self.command}\n\n{self._more()}")
+        yield Text(f"## In Python\n\n{indent(self.python, CODE)}")
         for level, heading in _HEADINGS.items():
             rows = [_finding_cells(group) for group in _groups(self.findings, level)]
             if rows:
@@ -252,6 +253,15 @@ class TableCheck:
         ...     check(iris.X, iris.y).save(f"{folder}/iris.html")
         """
         replace_file(path, self.html.encode())
+
+    def _more(self) -> str:
+        """Return what may be added to the ready command line."""
+        groups = [each.name for each in self.columns if each.holds == "repeated identifier"]
+        together = f" {_option('--groups', groups[0])}" if len(groups) == 1 else ""
+        return (
+            f"`--test-size 0.3 --report report.html{together}` at its end holds out test rows, and"
+            " writes a report to look at and to send"
+        )
 
     def _title(self) -> str:
         target = "" if self.target is None else f", target {self.target!r}"
@@ -499,7 +509,7 @@ def _compare(
                 f"it decides the class of {leaks[name]:.1%} of the rows by itself: was it known"
                 " before the class?"
             )
-            findings.append(Finding("gives the class away", SUSPICION, text, name, way_out))
+            findings.append(Finding(LEAK, SUSPICION, text, name, way_out))
             drops.add(name)
     return [
         replace(column, advice="drop") if column.name in drops else column for column in columns

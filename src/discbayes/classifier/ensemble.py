@@ -540,6 +540,7 @@ class BayesNetEnsemble(PosteriorClassifier):
         title: str = "",
         source: str = "",
         card: Mapping[str, str] | None = None,
+        by: Any = None,
     ) -> Any:
         """Make a single self-contained HTML report of the fitted ensemble; it needs no server.
 
@@ -561,6 +562,10 @@ class BayesNetEnsemble(PosteriorClassifier):
             Where the data are from, such as "Ward 3, 2019 to 2024, 1,204 patients".
         card : mapping of str to str, optional
             A model card: headings such as "Intended use", "Limits" and "Contact", and their texts.
+            "Data" and "Metrics" are written if they are not given. It can be printed by itself.
+        by : str or sequence, optional
+            A column of ``X`` such as "sex", or a value for each row: the model card has the metrics
+            of each group.
 
         Returns
         -------
@@ -576,7 +581,7 @@ class BayesNetEnsemble(PosteriorClassifier):
         True
         """
         heading = leaf("report.heading").Heading(title, source, card or {})
-        report = leaf("report").make_ensemble_report(self, X, y, heading=heading)
+        report = leaf("report").make_ensemble_report(self, X, y, heading=heading, by=by)
         if path is not None:
             report.save(path)
         return report

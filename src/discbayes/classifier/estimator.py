@@ -92,10 +92,11 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
         (``LevelWeightedCCBN`` without a choice), "hybrid" (maximizes the conditional likelihood of
         the classes, regularized towards the generative estimates), "ml" (maximum likelihood, zeros
         become 1e-5), "map" (one virtual observation spread over each table), "cl" (maximizes the
-        conditional likelihood alone), "ccbn-d", "ccbn-e" and "ccbn-w" (maximize it over
+        conditional likelihood, with a penalty), "ccbn-d", "ccbn-e" and "ccbn-w" (maximize it over
         unconstrained parameters, normalized tables, or weights on generative ones), "mm" (maximizes
-        a soft margin), "dfe" (discriminative frequency estimates), "bn-svm" and "ml-bn-svm"
-        (support vector margins), or a learner such as ``MaximumAPosteriori("dirichlet", 0.5)``.
+        a soft margin, with a penalty), "dfe" (discriminative frequency estimates), "bn-svm" and
+        "ml-bn-svm" (support vector margins), or a learner such as
+        ``MaximumAPosteriori("dirichlet", 0.5)``.
     discretizer : str, None or transformer, default="auto"
         How numeric columns are discretized, on the training rows only: "auto" (two resolutions for
         parameters "auto", "levels" and "hierarchy", else "mdlp"), "mdlp", "equal-frequency",
@@ -1155,6 +1156,7 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
         title: str = "",
         source: str = "",
         card: Mapping[str, str] | None = None,
+        by: Any = None,
     ) -> Any:
         """Make a single self-contained HTML report of the fitted classifier; it needs no server.
 
@@ -1177,6 +1179,10 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
             Where the data are from, such as "Ward 3, 2019 to 2024, 1,204 patients".
         card : mapping of str to str, optional
             A model card: headings such as "Intended use", "Limits" and "Contact", and their texts.
+            "Data" and "Metrics" are written if they are not given. It can be printed by itself.
+        by : str or sequence, optional
+            A column of ``X`` such as "sex", or a value for each row: the model card has the metrics
+            of each group.
 
         Returns
         -------
@@ -1193,7 +1199,7 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
         True
         """
         heading = leaf("report.heading").Heading(title, source, card or {})
-        report = leaf("report").make_report(self, X, y, heading=heading)
+        report = leaf("report").make_report(self, X, y, heading=heading, by=by)
         if path is not None:
             report.save(path)
         return report

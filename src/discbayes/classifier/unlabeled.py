@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from discbayes.classifier.choosing import open_folds
+from discbayes.classifier.choosing import HeldOutFold, open_folds
 from discbayes.classifier.fitting import CalibrationPlan, FitPlan
 from discbayes.classifier.training_rows import TrainingRows, UnlabeledRows
 from discbayes.counts import Counts
@@ -20,10 +21,10 @@ from discbayes.engine import Context
 from discbayes.network import CPTs, Structure
 from discbayes.parameters.semi_supervised import learn_semi_supervised
 
-WEIGHTS = (0.01, 0.03, 0.1, 0.3, 1.0)  # of a row without a label, to choose from
+WEIGHTS = (0.01, 0.03, 0.1, 0.3, 1.0)  # of a row without a label, tried in this order
 N_FOLDS = 5
 ENOUGH = 1000  # held-out rows
-MIN_GAIN = 2.0  # standard errors by which rows without a label must help
+MIN_GAIN = 2.0  # standard errors by which each larger weight must help
 
 
 @dataclass(frozen=True)
@@ -69,8 +70,8 @@ class SemiSupervised:
 def use_unlabeled(plan: FitPlan, rows: TrainingRows, encoder: FrameEncoder) -> FitPlan:
     """Return the plan whose parameters are learned from rows without a label as well.
 
-    The weight of such a row is that of the least log loss of held-out labeled rows. It is zero, and
-    they are not used, unless they help beyond chance.
+    The weight of such a row is raised from zero as long as each step lowers the log loss of
+    held-out labeled rows beyond chance. If the first step does not, they are not used.
     """
     unlabeled = rows.unlabeled
     assert unlabeled is not None
@@ -79,11 +80,10 @@ def use_unlabeled(plan: FitPlan, rows: TrainingRows, encoder: FrameEncoder) -> F
     if plan.unlabeled == "drop":
         _warn(f'{there} and are left out (unlabeled="drop")')
         return plan
-    losses = _held_out_losses(plan, rows, encoder)
+    weight, losses = _choose_weight(plan, rows, encoder)
     if not losses:
         _warn(f"{there} and are not used: there are too few labeled ones to hold some out")
         return plan
-    weight = _best_weight(losses)
     means = {key: float(np.mean(found)) for key, found in losses.items()}
     plan.context.record(unlabeled=unlabeled.n_unlabeled, weight=weight, log_loss=means)
     if not weight:
@@ -103,35 +103,45 @@ def _warn(text: str) -> None:
     warnings.warn(text, DataWarning, stacklevel=4)
 
 
-def _best_weight(losses: dict[float, np.ndarray]) -> float:
-    """Return the weight of the least loss if that is less than without, beyond chance, else 0."""
-    best = min(losses, key=lambda weight: float(losses[weight].sum()))
-    gain = losses[0.0] - losses[best]
-    error = float(np.sqrt(gain.size) * gain.std())
-    return best if gain.sum() > MIN_GAIN * error else 0.0
-
-
-def _held_out_losses(
+def _choose_weight(
     plan: FitPlan, rows: TrainingRows, encoder: FrameEncoder
-) -> dict[float, np.ndarray]:
-    """Return the weighted log loss of each held-out row, for each weight of unlabeled rows."""
+) -> tuple[float, dict[float, np.ndarray]]:
+    """Return the weight of unlabeled rows, and the losses of held-out rows of each that was tried.
+
+    The test is paired, row by row. Small weights change all rows a little, so that few labeled rows
+    can show whether that helps; the best of all weights is often one that a few rows speak for.
+    """
     n_classes, unlabeled = encoder.domain_.n_classes, rows.unlabeled
     assert unlabeled is not None
     if n_classes == 1 or not unlabeled.table.n_rows:
-        return {}
+        return 0.0, {}
     folds = assign_folds(rows.keys(), n_classes, N_FOLDS, ENOUGH, rows.max_keys)
     if not folds.rows.size:
-        return {}
+        return 0.0, {}
     held_out = replace(plan, calibration=CalibrationPlan("unlabeled", N_FOLDS, required=False))
-    found: dict[float, list[np.ndarray]] = {weight: [] for weight in (0.0, *WEIGHTS)}
     with ExitStack() as opened:
-        for part in open_folds(held_out, rows, encoder, folds, opened):
-            for weight, losses in found.items():
-                learner = SemiSupervised(plan.parameters, unlabeled, weight)
-                if not weight:
-                    learner = plan.parameters
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore", UserWarning)  # the fit on all rows warns
-                    tables = learner.learn(part.data, part.counts, part.structure, part.context)
-                losses.append(part.weight * part.losses_of(part.network(learner, tables)))
-    return {weight: np.concatenate(losses) for weight, losses in found.items()}
+        parts = list(open_folds(held_out, rows, encoder, folds, opened))
+        best, losses = 0.0, {0.0: _held_out_losses(plan.parameters, parts)}
+        for weight in WEIGHTS:
+            learner = SemiSupervised(plan.parameters, unlabeled, weight)
+            losses[weight] = _held_out_losses(learner, parts)
+            if not _helps(losses[best] - losses[weight]):
+                break
+            best = weight
+    return best, losses
+
+
+def _helps(gains: np.ndarray) -> bool:
+    """Return whether losses fall beyond chance, from the gain of each row."""
+    return bool(gains.sum() > MIN_GAIN * np.sqrt(gains.size) * gains.std())
+
+
+def _held_out_losses(learner: Any, parts: Sequence[HeldOutFold]) -> np.ndarray:
+    """Return the weighted log loss of each held-out row."""
+    losses = []
+    for part in parts:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # the fit on all rows warns
+            tables = learner.learn(part.data, part.counts, part.structure, part.context)
+        losses.append(part.weight * part.losses_of(part.network(learner, tables)))
+    return np.concatenate(losses)

@@ -93,6 +93,7 @@ class TransformedFiles:
 def fit_batches(args: Namespace, model: Any) -> None:
     """Fit a model on files that are read in two passes."""
     text = {args.target, *args.categorical}
+    find_format(args, args.data, text)
     dropped = {*args.drop} - {args.target, args.weights}
     target = args.target
     notes = ["rows without a class are left out; `discbayes predict` can answer them later"]
@@ -101,7 +102,6 @@ def fit_batches(args: Namespace, model: Any) -> None:
         kept = [name for name in table.column_names if name not in dropped]
         return _labeled(as_text(table.select(kept), text), target, notes)
 
-    find_format(args, args.data, text)
     _check_columns(args)
     not_features = {args.target, args.weights, *dropped}
     categorical = [name for name in args.categorical if name not in not_features]

@@ -11,6 +11,7 @@ from discbayes.classifier.fitting import UNLABELED
 from discbayes.cli import options
 from discbayes.cli.batch_input import fit_batches, reads_batches
 from discbayes.cli.console import UserError
+from discbayes.cli.model_card import read_card
 from discbayes.cli.outputs import check_output, is_standard, write_bytes
 from discbayes.cli.reading import stored_format
 from discbayes.cli.splits import add_splitting, hold_out, test_size
@@ -138,7 +139,7 @@ def _write_report(model: Any, test: Training | None, args: Namespace) -> None:
     if test is None:
         args.progress.stage("the report has no metrics: --test-size 0.3 holds out rows for them")
     make = make_ensemble_report if isinstance(model, BayesNetEnsemble) else make_report
-    heading = Heading(args.title, args.source)
+    heading = Heading(args.title, args.source, read_card(args.card))
     if test is None:
         report = make(model, heading=heading)
     else:

@@ -240,6 +240,8 @@ def add_heading(parser: ArgumentParser) -> None:
     add(parser, "--title TEXT", "title of the report (default: the target)", default="")
     source = 'where the data are from, for the report, such as "Ward 3, 2019 to 2024"'
     add(parser, "--source TEXT", source, default="")
+    card = 'model card for the report: a JSON file such as {"Intended use": "…", "Limits": "…"}'
+    add(parser, "--card FILE", card)
 
 
 def add_known_target(parser: ArgumentParser) -> None:

@@ -14,6 +14,7 @@ What is not a value may be evidence of another kind: ``40..60``, ``40..`` and ``
 from __future__ import annotations
 
 import math
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -42,6 +43,8 @@ SHOWN_CLASSES = 4
 SHOWN_REASONS = 5
 _YES_NO = {"yes": "True", "y": "True", "no": "False", "n": "False"}
 _QUOTES = ("'", '"')
+# of these a comma can only be a decimal one; 1,234 may be a thousand
+_DECIMAL_COMMA = re.compile(r"[+-]?(\d+,(\d{1,2}|\d{4,})|0,\d+)")
 
 
 class Ended(Exception):
@@ -381,10 +384,12 @@ def _number(variable: Variable, cuts: Sequence[float], text: str) -> float:
         place = labels.index(text)
         return float(cuts[place - 1]) if place else math.nextafter(cuts[0], -math.inf)
     number = float_or_nan(text)
+    if _DECIMAL_COMMA.fullmatch(text):
+        number = float(text.replace(",", "."))
     if "_" in text or not math.isfinite(number):
         raise UserError(
-            f"{text!r} is not a number, and {variable.name!r} takes numbers, with a decimal point"
-            " and without a unit"
+            f"{text!r} is not a number, and {variable.name!r} takes numbers such as 1234.5, without"
+            " a unit"
         )
     return number
 

@@ -7,8 +7,20 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
+from discbayes._text import some_of
+from discbayes.checking.findings import (
+    LEAK,
+    PROBLEM,
+    SUSPICION,
+    TOO_MANY_TEXTS,
+    Finding,
+    check_column,
+    facts_of,
+    leaking_columns,
+)
 from discbayes.checking.reading_plan import ReadingPlan, plan_reading
 from discbayes.checking.table_scan import TableScan, scan_file
+from discbayes.cli.console import complain
 from discbayes.cli.options import csv_format
 from discbayes.streams.csv_format import CsvFormat
 from discbayes.streams.file_sources import CSV, format_of, has_known_ending, list_files
@@ -17,6 +29,8 @@ from discbayes.streams.text_detection import detect_layout
 
 def find_format(args: Namespace, source: str | bytes, text: Collection[str]) -> CsvFormat:
     """Return how CSV text is read, and report in one line what was assumed.
+
+    Columns of text that ``fit`` would refuse are added to those that are left out, with a note.
 
     Parameters
     ----------
@@ -39,6 +53,8 @@ def find_format(args: Namespace, source: str | bytes, text: Collection[str]) -> 
     plan = plan_reading(scan, csv_format(args), args.decimal, texts)
     args.csv = plan.csv
     _tell(args, scan, plan)
+    if hasattr(args, "drop"):
+        _check_columns(args, scan, plan)
     return csv_format(args)
 
 
@@ -54,6 +70,39 @@ def _tell(args: Namespace, scan: TableScan, plan: ReadingPlan) -> None:
     assumed = plan.assumptions(scan)
     if assumed:
         args.progress.stage(f"read as {', '.join(assumed)}; `discbayes check` tells more")
+
+
+def _check_columns(args: Namespace, scan: TableScan, plan: ReadingPlan) -> None:
+    """Leave out columns of text that fit would refuse, and say what else a check would tell."""
+    settled = {args.target, getattr(args, "weights", None), *args.drop, *args.categorical}
+    settled |= {getattr(args, "groups", None), getattr(args, "time", None)}
+    refused: dict[str, str] = {}
+    told: list[tuple[str, str]] = []
+    for column in scan.columns:
+        if column.name in settled or column.name in scan.repeated_names:
+            continue
+        checked, findings = check_column(facts_of(scan, plan, column), scan.n_rows)
+        if checked.fit == TOO_MANY_TEXTS:
+            refused[column.name] = checked.holds
+        else:
+            told += [(each.kind, column.name) for each in findings if _is_told(each)]
+    if args.target in scan.names and scan.sample is not None:
+        known = {*settled, *refused}
+        told += [(LEAK, name) for name in leaking_columns(scan, args.target) if name not in known]
+    if refused and len(refused) < len(scan.names) - 1:
+        args.drop = (*args.drop, *refused)
+        which = some_of([f"{name!r} ({what})" for name, what in refused.items()], 5)
+        complain(
+            "note", f"left out {which}: too many different texts; --categorical keeps a column"
+        )
+    if told:
+        which = some_of([f"{name!r} ({kind})" for kind, name in told], 5)
+        complain("note", f"{which}: `discbayes check` says what may be done")
+
+
+def _is_told(finding: Finding) -> bool:
+    """Return whether learning goes on with what was found, without a word on it."""
+    return finding.level in (PROBLEM, SUSPICION) and finding.kind not in ("date", "empty column")
 
 
 def _like_model(stored: CsvFormat, args: Namespace, source: Any) -> CsvFormat:

@@ -92,13 +92,18 @@ def expand_known(table: Table, known: Sequence[DatePart | None], names: Sequence
     Parameters
     ----------
     table : Table
-        The table as it was read.
+        The table as it was read. Columns without names are taken in their order.
     known : sequence of DatePart or None
         The part that each column of the domain is; None for columns that are not parts of dates.
     names : sequence of str
         The names of the columns of the domain.
     """
     by_column = parts_by_column(known)
+    if by_column and not table.named:
+        pairs = zip(known, names, strict=True)
+        columns = list(dict.fromkeys(name if one is None else one.column for one, name in pairs))
+        if len(columns) == len(table.names):
+            table = replace(table, names=columns)
     parts = list(table.parts)
     wanted: dict[int, list[DatePart]] = {}
     for place, part in enumerate(parts):

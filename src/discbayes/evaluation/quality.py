@@ -180,9 +180,35 @@ class Quality:
         label = shortened(self.labels[self.most_frequent], _MAX_NAME)
         accuracy, base = (100 * self.metrics[name] for name in ("accuracy", "base rate"))
         rows = f"the {self.n_rows:,} {self.rows}"
+        start = f"{word} than always predicting {label!r}"
+        if gain == 0:
+            return f"{start}: either is right in {base:.{digits}f} % of {rows}{self._of_shares()}"
+        more = "" if gain > 2 * error else self._of_shares()
         return (
-            f"{word} than always predicting {label!r}{better}: {accuracy:.{digits}f} % of {rows}"
-            f" are right, not {base:.{digits}f} %"
+            f"{start}{better}: {accuracy:.{digits}f} % of {rows} are right, not"
+            f" {base:.{digits}f} %{more}"
+        )
+
+    def _of_shares(self) -> str:
+        """Return what probabilities tell where decisions do not: many classes are rarely decided.
+
+        The log loss is compared with that of always predicting the shares of the classes; an empty
+        text where it is not clearly better.
+        """
+        known = self.codes >= 0
+        codes, weights = self.codes[known], self._weights[known]
+        shares = np.bincount(codes, weights, len(self.labels)) / weights.sum()
+        tiny = np.finfo(float).tiny
+        losses = -np.log(np.maximum(self.shares[known, codes], tiny))
+        gains = -np.log(shares[codes]) - losses
+        gain = float(gains @ weights / weights.sum())
+        spread = float(np.sum((weights * (gains - gain)) ** 2))
+        if gain <= 2 * np.sqrt(spread * self.n_repeats) / weights.sum():
+            return ""
+        loss = float(losses @ weights / weights.sum())
+        return (
+            "; its probabilities tell more than the shares of the classes: log loss"
+            f" {loss:.3f}, not {loss + gain:.3f}"
         )
 
     def text(self) -> str:

@@ -12,11 +12,12 @@ from discbayes._text import text_table
 
 Row = Sequence[str]
 BAR = r"\|"  # in a cell of Markdown
+CODE = "    "  # before a line of code in Markdown
 
 
 @dataclass(frozen=True)
 class Text:
-    """A paragraph, or several with empty lines between them; **bold** and `code` as in Markdown."""
+    """Paragraphs with empty lines between them; **bold**, `code`, headings as in Markdown."""
 
     text: str
 
@@ -113,14 +114,28 @@ def _block_html(block: Block, picture: Callable[[Picture], str]) -> str:
     caption = f"<caption>{html.escape(block.title)}</caption>" if block.title else ""
     note = f"<p class=note>{_inline(block.note)}</p>" if block.note else ""
     table = f"<table>{caption}<thead>{head}</thead><tbody>{body}</tbody></table>"
-    return f"<div class=scroll>{table}</div>{note}"
+    return f"{scrolling(table, block.title or 'Table')}{note}"
+
+
+def scrolling(content: str, label: str) -> str:
+    """Return a part that may be wider than the page: it is scrolled, also with the keyboard."""
+    name = html.escape(label, quote=True)
+    return f'<div class=scroll tabindex=0 role=group aria-label="{name}">{content}</div>'
 
 
 def _paragraph(text: str) -> str:
-    """Return a paragraph, or a heading if it begins as one does in Markdown."""
+    """Return a paragraph, or a heading or code if it begins as one does in Markdown."""
+    if text.startswith(CODE):
+        lines = [line.removeprefix(CODE) for line in text.split("\n")]
+        return f"<pre tabindex=0><code>{chr(10).join(map(_code_line, lines))}</code></pre>"
     level = len(text) - len(text.lstrip("#"))
     element = f"h{level}" if 0 < level < 4 and text[level : level + 1] == " " else "p"
     return f"<{element}>{_inline(text if element == 'p' else text[level + 1 :])}</{element}>"
+
+
+def _code_line(line: str) -> str:
+    """Return a line of code that is broken between words only, not after the dash of an option."""
+    return " ".join(f"<span>{html.escape(word)}</span>" for word in line.split(" "))
 
 
 def _html_row(row: Row, cell: str, left: int) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,7 +31,8 @@ from discbayes.kernels import marginals
 from discbayes.kernels.elimination_step import DRAW, MAX
 from discbayes.kernels.row_completion import complete_rows
 from discbayes.kernels.row_elimination import DONE, OUT_OF_RANGE, TOO_LARGE
-from discbayes.network import CPTs, Layout
+from discbayes.network import ClassTable, CPTs, Layout
+from discbayes.network.graph import topological_order
 
 BLOCK_ROWS = 256  # completed at a time
 BATCH_CELLS = 1 << 25  # bytes, about, of codes and scores that are worked on at once
@@ -329,7 +330,8 @@ def sample(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Draw rows and classes from the network: parents first, or by elimination.
 
-    Elimination is needed where the tables are not normalized.
+    Elimination is needed where the tables are not normalized. A class with parents is drawn after
+    them, by its own table.
     """
     n_features = cpts.structure.n_features
     require_memory(
@@ -338,6 +340,9 @@ def sample(
         "draw fewer at a time, each time with another random_state",
     )
     codes = blank_rows(cpts, n_samples)
+    own = cpts.class_table
+    if own is not None and own.is_normalized and not cpts.log_prior.any():
+        return _draw_in_order(own, codes, rng)
     if not cpts.is_normalized:
         return draw(cpts, codes, rng, options=options)
     prior = np.exp(cpts.log_prior).cumsum()
@@ -345,10 +350,39 @@ def sample(
         np.searchsorted(prior / prior[-1], rng.random(n_samples), side="right"), prior.size - 1
     )
     for i in cpts.structure.order:
-        table = np.exp(cpts.log_table(i))
-        parents = tuple(
-            cpts.layout.states_of(p)[codes[p].astype(np.intp)] for p in cpts.structure.parents[i]
-        )
-        steps = np.moveaxis(table, -1, -2)[(*parents, classes)].cumsum(axis=1)
-        codes[i] = (rng.random(n_samples)[:, None] * steps[:, -1:] >= steps[:, :-1]).sum(axis=1)
+        table = np.moveaxis(np.exp(cpts.log_table(i)), -1, -2)
+        seen = _seen_states(cpts, codes, cpts.structure.parents[i])
+        codes[i] = _drawn(table[(*seen, classes)].cumsum(axis=1), rng)
     return codes, classes
+
+
+def _draw_in_order(
+    own: ClassTable, codes: np.ndarray, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Draw rows of a network in which the class has parents, each node after its parents."""
+    features, place = own.features, len(codes)
+    structure = features.structure
+    groups = zip(structure.parents, structure.class_children, strict=True)
+    nodes = [*((*group, *[place] * flag) for group, flag in groups), own.parents]
+    # what does not depend on the class has equal columns
+    classes = np.zeros(codes.shape[1], np.intp)
+    for node in topological_order(nodes):
+        if node == place:
+            seen = _seen_states(features, codes, own.parents)
+            classes = _drawn(np.exp(own.log_table)[seen].cumsum(axis=1), rng)
+        else:
+            table = np.moveaxis(np.exp(features.log_table(node)), -1, -2)
+            seen = _seen_states(features, codes, structure.parents[node])
+            codes[node] = _drawn(table[(*seen, classes)].cumsum(axis=1), rng)
+    return codes, classes
+
+
+def _seen_states(cpts: CPTs, codes: np.ndarray, parents: Sequence[int]) -> tuple[np.ndarray, ...]:
+    """Return the states of some features that their children see, in each row."""
+    return tuple(cpts.layout.states_of(p)[codes[p].astype(np.intp)] for p in parents)
+
+
+def _drawn(steps: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return a value for each row of cumulated probabilities."""
+    share = rng.random(len(steps))[:, None] * steps[:, -1:]
+    return np.asarray((share >= steps[:, :-1]).sum(axis=1))

@@ -38,3 +38,27 @@ def exp_in_place(x, power):
         bits[k] = (bits[k] << EXPONENT) + BIAS
     for k in range(x.size):
         x[k] *= power[k]
+
+
+PER_LN2_SINGLE, HIGH_SINGLE, LOW_SINGLE = map(np.float32, (PER_LN2, 0.693359375, -2.12194440e-4))
+WHOLE_SINGLE, LOWEST_SINGLE, ONE_SINGLE = map(np.float32, (1.5 * 2.0**23, -87.0, 1.0))
+EXPONENT_SINGLE, BIAS_SINGLE = np.int32(23), np.int32(127 << 23)
+C2, C3, C4, C5, C6, C7 = map(np.float32, (1 / 2, 1 / 6, 1 / 24, 1 / 120, 1 / 720, 1 / 5040))
+
+
+@contracting_helper
+def exp_single(x, power):
+    """Do what ``exp_in_place`` does, in single precision."""
+    for k in range(x.size):
+        held = LOWEST_SINGLE if x[k] < LOWEST_SINGLE else x[k]
+        shifted = held * PER_LN2_SINGLE + WHOLE_SINGLE
+        n = shifted - WHOLE_SINGLE
+        power[k] = shifted
+        r = (held - n * HIGH_SINGLE) - n * LOW_SINGLE
+        low = C2 + r * (C3 + r * (C4 + r * (C5 + r * (C6 + r * C7))))
+        x[k] = ONE_SINGLE + (r + r * r * low)
+    bits = power.view(np.int32)
+    for k in range(x.size):
+        bits[k] = (bits[k] << EXPONENT_SINGLE) + BIAS_SINGLE
+    for k in range(x.size):
+        x[k] *= power[k]

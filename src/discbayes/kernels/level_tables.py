@@ -1,5 +1,7 @@
 """Normalized tables from weighted levels of a back-off chain, and the gradient of the weights.
 
+Levels may have single precision: lines are computed in that of the levels.
+
 The table of a feature is a softmax, over its values, of Σ weight·level + free cells. A level is
 known for the values of the first parents only, so that it has fewer lines than the table: the line
 of parents' values ``u`` reads line ``u // rest`` of the level. All classes of all values of a line
@@ -13,11 +15,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from discbayes.kernels._compile import contracting_helper, helper, kernel
-from discbayes.kernels.exponential import exp_in_place
+from discbayes.kernels._compile import contracting_kernel, helper, inline_kernel, kernel
+from discbayes.kernels.exponential import exp_in_place, exp_single
 
-LARGEST = 600.0  # number whose exponential is far from overflow
-SAFE = np.exp(LARGEST)
+# numbers whose exponential is far from overflow, in double and in single precision
+LARGEST, LARGEST_SINGLE = 600.0, 80.0
+SAFE, SAFE_SINGLE = np.exp(LARGEST), np.exp(LARGEST_SINGLE)
+SINGLE = 4  # bytes of a number
 
 
 class LevelArrays(NamedTuple):
@@ -35,6 +39,13 @@ class LevelArrays(NamedTuple):
     lines: np.ndarray  # which lines of the whole table they are
     cell_start: np.ndarray  # the first of the cells of each line that are written
     cell_value: np.ndarray  # the value of each of them
+
+
+class FreeStates(NamedTuple):
+    """Which states of which lines have free cells, one for each class."""
+
+    start: np.ndarray  # the first state of the first line of each feature in ``place``
+    place: np.ndarray  # the number of each state of each line among those with free cells, or −1
 
 
 class OwnArrays(NamedTuple):
@@ -55,84 +66,116 @@ def _spread_weights(weights, first, last, width, size, out):
                 out[j - first, k + c] = weights[j, c]
 
 
-@contracting_helper
-def _score_line(levels, weights, feature, whole, free, at_free, widths, line):
+@inline_kernel
+def _level_line(levels, level, whole, size):
+    """Return where the line of a level begins that a line of the whole table reads.
+
+    Without a sign: indices that cannot be negative need no check. A slice would count references.
+    """
+    line = np.uint64(whole) // np.uint64(levels.rest[level])
+    return np.uint64(levels.begin[level]) + line * size
+
+
+@inline_kernel
+def _score_line(levels, weights, feature, whole, free, free_cells, places, widths, line):
     """Write Σ weight·level + free cells of a line of the whole table of a feature."""
     n_classes, width = widths
-    first, size = levels.first[feature], line.size
+    first, size = levels.first[feature], np.uint64(line.size)
+    values = levels.values
     for j in range(first, levels.first[feature + 1]):
-        at = levels.begin[j] + whole // levels.rest[j] * size
-        weight, level = weights[j - first], levels.values[at : at + size]
+        at = _level_line(levels, j, whole, size)
         if j == first:
             for k in range(size):
-                line[k] = weight[k] * level[k]
+                line[k] = weights[j - first, k] * values[at + k]
         else:
             for k in range(size):
-                line[k] += weight[k] * level[k]
-    if at_free < 0:
-        return
-    start, n = levels.state_start[feature], np.uint64(n_classes)
-    for x in range(levels.cards[feature]):
-        # without a sign: indices that cannot be negative need no check, and the loop is vectorized
-        cell = np.uint64(at_free + levels.state_of[start + x] * n_classes)
-        at = np.uint64(x * width)
-        for c in range(n):
-            line[at + c] += free[cell + c]
+                line[k] += weights[j - first, k] * values[at + k]
+    if places >= 0:
+        start, n = levels.state_start[feature], np.uint64(n_classes)
+        for x in range(levels.cards[feature]):
+            place = free_cells.place[places + levels.state_of[start + x]]
+            if place >= 0:
+                cell, column = np.uint64(place * n_classes), np.uint64(x * width)
+                for c in range(n):
+                    line[column + c] += free[cell + c]
 
 
-@helper
-def _free_line(free_start, levels, feature, line, n_classes):
-    """Return where the free cells of a line begin; −1 if there are none."""
-    if free_start[feature] == free_start[feature + 1]:
-        return -1
-    before = line - levels.line_start[feature]
-    return free_start[feature] + before * levels.n_states[feature] * n_classes
+@inline_kernel
+def _free_line(free_cells, levels, feature, line):
+    """Return where the numbers of the free cells of a line begin; −1 if there are none."""
+    start = free_cells.start[feature]
+    at = start + (line - levels.line_start[feature]) * levels.n_states[feature]
+    return at if start < free_cells.start[feature + 1] else -1
+
+
+@inline_kernel
+def _largest_of(line):
+    """Return a number whose exponential is far from overflow in the precision of a line."""
+    return LARGEST_SINGLE if line.itemsize == SINGLE else LARGEST
+
+
+@inline_kernel
+def _exponentials(line, power):
+    """Replace the numbers of a line by their exponentials; ``power`` is scratch space."""
+    if line.itemsize == SINGLE:
+        exp_single(line, power)
+    else:
+        exp_in_place(line, power)
 
 
 # Loops over columns of few classes are not vectorized: columns are added up by folding the line in
 # the middle, and spread by doubling it, in loops over many values at a time.
 
 
-@helper
+@inline_kernel
 def _column_sums(line, total):
     """Add up each class column, in the place of the first one."""
     width, n = total.size, line.size // total.size
     while n > 1:
         half = (n + 1) // 2
-        upper = line[half * width : n * width]
-        for k in range(upper.size):
-            line[k] += upper[k]
+        upper = np.uint64(half * width)
+        for k in range(np.uint64((n - half) * width)):
+            line[k] += line[upper + k]
         n = half
     for c in range(width):
         total[c] = line[c]
 
 
-@helper
+@inline_kernel
 def _spread(column, line):
     """Write the numbers of the classes again and again."""
     for c in range(column.size):
         line[c] = column[c]
-    done = column.size
+    _double(line, column.size)
+
+
+@inline_kernel
+def _double(line, width):
+    """Write the first numbers of a line again and again."""
+    done = width
     while done < line.size:
-        upper = line[done : min(2 * done, line.size)]
-        for k in range(upper.size):
-            upper[k] = line[k]
-        done += upper.size
+        upper = np.uint64(done)
+        for k in range(np.uint64(min(done, line.size - done))):
+            line[upper + k] = line[k]
+        done *= 2
 
 
-@helper
-def _find_norms(line, scratch, power, total, norms):
+@inline_kernel
+def _find_norms(line, scratch, power, total, norms, u):
     """Write the logarithm of the sum of the exponentials of each class column."""
+    largest = _largest_of(line)
+    limit = line.dtype.type(largest)
     for k in range(line.size):
-        scratch[k] = LARGEST if line[k] > LARGEST else line[k]
-    exp_in_place(scratch, power)
+        scratch[k] = limit if line[k] > limit else line[k]
+    _exponentials(scratch, power)
     _column_sums(scratch, total)
-    for c in range(norms.size):
-        if total[c] < 1.0 / SAFE or total[c] > SAFE:
-            total[c] = _column_norm(line, c, norms.size)
+    safe = SAFE_SINGLE if line.itemsize == SINGLE else SAFE
+    for c in range(total.size):
+        if total[c] < 1.0 / safe or total[c] > safe:
+            total[c] = _column_norm(line, c, total.size)
         else:
             total[c] = np.log(total[c])
-        norms[c] = total[c]
+        norms[u, c] = total[c]
 
 
 @helper
@@ -146,20 +189,20 @@ def _column_norm(line, c, width):
     return top + np.log(total)
 
 
-@helper
-def _minus_shares(line, norms, total, power, factors):
+@inline_kernel
+def _minus_shares(line, norms, u, total, power, factors):
     """Replace the numbers of a line by minus their shares of the totals of the classes."""
     extreme = False
-    for c in range(norms.size):
-        extreme |= abs(norms[c]) > LARGEST
+    for c in range(total.size):
+        extreme |= abs(norms[u, c]) > _largest_of(line)
     if extreme:
-        _spread(norms, factors)
+        _spread(norms[u], factors)
         for k in range(line.size):
             line[k] -= factors[k]
-    exp_in_place(line, power)
-    for c in range(norms.size):
-        power[c] = -total[c] if extreme else -total[c] * np.exp(-norms[c])
-    _spread(power[: norms.size], factors)
+    _exponentials(line, power)
+    for c in range(total.size):
+        factors[c] = -total[c] if extreme else -total[c] * np.exp(-norms[u, c])
+    _double(factors, total.size)
     for k in range(line.size):
         line[k] *= factors[k]
 
@@ -175,8 +218,8 @@ def _largest(levels, width, features):
     return widest, deepest
 
 
-@kernel
-def weighted_tables(weights, free, free_start, levels, widths, features, usual, at_usual, norms,
+@contracting_kernel
+def weighted_tables(weights, free, free_cells, levels, widths, features, usual, at_usual, norms,
                     table):  # fmt: skip
     """Compute the cells that are read of the tables of some features.
 
@@ -187,8 +230,9 @@ def weighted_tables(weights, free, free_start, levels, widths, features, usual, 
     width, written = widths
     n_classes = weights.shape[1]
     widest, deepest = _largest(levels, width, features)
-    memory, total = np.empty((3, widest)), np.empty(width)
-    line_weights = np.zeros((deepest, widest))
+    precise = levels.values.dtype
+    memory, total = np.empty((3, widest), precise), np.empty(width)
+    line_weights = np.zeros((deepest, widest), precise)
     for i in range(features[0], features[1]):
         size = levels.cards[i] * width
         line = memory[0, :size]
@@ -202,11 +246,19 @@ def weighted_tables(weights, free, free_start, levels, widths, features, usual, 
             begin = np.searchsorted(levels.cell_start, usual[i], side="right") - 1
         for turn in range(-1 if usual[i] >= 0 else 0, n_lines):
             u = begin if turn < 0 else first_line + turn
-            at_free = _free_line(free_start, levels, i, u, n_classes)
+            places = _free_line(free_cells, levels, i, u)
             _score_line(
-                levels, line_weights, i, levels.lines[u], free, at_free, (n_classes, width), line
+                levels,
+                line_weights,
+                i,
+                levels.lines[u],
+                free,
+                free_cells,
+                places,
+                (n_classes, width),
+                line,
             )
-            _find_norms(line, scratch, power, total, norms[u])
+            _find_norms(line, scratch, power, total, norms, u)
             if turn < 0:
                 x = levels.cell_value[usual[i]]
                 for c in range(width):
@@ -231,7 +283,7 @@ def _complete_usual(gradient, cells, usual, written, total):
         gradient[usual * written + c] = left[c]
 
 
-@helper
+@inline_kernel
 def _sum_cells(gradient, cells, written, total):
     """Write the sum of the gradients of some cells by class; return whether any is not zero."""
     total[:] = 0.0
@@ -244,14 +296,15 @@ def _sum_cells(gradient, cells, written, total):
     return found
 
 
-@contracting_helper
-def _add_products(before, level, out):
-    for k in range(before.size):
-        out[k] += before[k] * level[k]
+@inline_kernel
+def _add_products(before, values, at, out, row):
+    """Add products with the values from ``at`` on to a row."""
+    for k in range(np.uint64(before.size)):
+        out[row, k] += before[k] * values[at + k]
 
 
-@kernel
-def weight_gradient(weights, free, free_start, levels, widths, features, usual, norms, gradient,
+@contracting_kernel
+def weight_gradient(weights, free, free_cells, levels, widths, features, usual, norms, gradient,
                     total, slopes, cells):  # fmt: skip
     """Compute the gradient of weights and free cells from that of the cells of the tables.
 
@@ -262,8 +315,10 @@ def weight_gradient(weights, free, free_start, levels, widths, features, usual, 
     width, written = widths
     n_classes = weights.shape[1]
     widest, deepest = _largest(levels, width, features)
-    memory, line_total = np.empty((3, widest)), np.zeros(width)
-    line_weights, sums = np.zeros((deepest, widest)), np.empty((deepest, widest))
+    precise = levels.values.dtype
+    memory, line_total = np.empty((3, widest), precise), np.zeros(width)
+    line_weights = np.zeros((deepest, widest), precise)
+    sums = np.empty((deepest, widest), precise)
     for i in range(features[0], features[1]):
         size = levels.cards[i] * width
         first, last = levels.first[i], levels.first[i + 1]
@@ -281,38 +336,41 @@ def weight_gradient(weights, free, free_start, levels, widths, features, usual, 
             if not _sum_cells(gradient, read, written, line_total):  # no row reads the line
                 continue
             whole = levels.lines[u]
-            at_free = _free_line(free_start, levels, i, u, n_classes)
-            _score_line(levels, line_weights, i, whole, free, at_free, (n_classes, width), before)
-            _minus_shares(before, norms[u], line_total, power, factors)
+            places = _free_line(free_cells, levels, i, u)
+            _score_line(
+                levels, line_weights, i, whole, free, free_cells, places, (n_classes, width), before
+            )
+            _minus_shares(before, norms, u, line_total, power, factors)
             for cell in range(*read):
                 x = levels.cell_value[cell]
                 for c in range(written):
                     before[x * width + c] += gradient[cell * written + c]
             for j in range(first, last):
-                at = levels.begin[j] + whole // levels.rest[j] * size
-                _add_products(before, levels.values[at : at + size], sums[j - first])
-            if at_free >= 0:
-                _add_free_gradient(levels, i, before, at_free, (n_classes, width), cells)
+                at = _level_line(levels, j, whole, np.uint64(size))
+                _add_products(before, levels.values, at, sums, j - first)
+            if places >= 0:
+                _add_free_gradient(levels, i, before, free_cells, places, (n_classes, width), cells)
         for j in range(first, last):
             for k in range(0, size, width):
                 for c in range(n_classes):
                     slopes[j, c] += sums[j - first, k + c]
 
 
-@helper
-def _add_free_gradient(levels, feature, slope, at_free, widths, cells):
+@inline_kernel
+def _add_free_gradient(levels, feature, slope, free_cells, places, widths, cells):
     """Add the gradient of each value to that of the free cell of its state."""
     n_classes, width = widths
     start, n = levels.state_start[feature], np.uint64(n_classes)
     for x in range(levels.cards[feature]):
-        cell = np.uint64(at_free + levels.state_of[start + x] * n_classes)
-        at = np.uint64(x * width)
-        for c in range(n):
-            cells[cell + c] += slope[at + c]
+        place = free_cells.place[places + levels.state_of[start + x]]
+        if place >= 0:
+            cell, column = np.uint64(place * n_classes), np.uint64(x * width)
+            for c in range(n):
+                cells[cell + c] += slope[column + c]
 
 
 @kernel
-def level_curvature(weights, free, free_start, levels, widths, features, usual, norms, variance,
+def level_curvature(weights, free, free_cells, levels, widths, features, usual, norms, variance,
                     total, of_weights, of_cells):  # fmt: skip
     """Add up the curvature along each weight and each free cell from that along the cells.
 
@@ -323,8 +381,9 @@ def level_curvature(weights, free, free_start, levels, widths, features, usual, 
     width, written = widths
     n_classes = weights.shape[1]
     widest, deepest = _largest(levels, width, features)
-    memory, line_total = np.empty((4, widest)), np.zeros(width)
-    line_weights, minus = np.zeros((deepest, widest)), np.full(width, -1.0)
+    precise = levels.values.dtype
+    memory, line_total = np.empty((4, widest), precise), np.zeros(width)
+    line_weights, minus = np.zeros((deepest, widest), precise), np.full(width, -1.0)
     for i in range(features[0], features[1]):
         size = levels.cards[i] * width
         share, power = memory[0, :size], memory[1, :size]
@@ -339,9 +398,11 @@ def level_curvature(weights, free, free_start, levels, widths, features, usual, 
             if not _sum_cells(variance, read, written, line_total):  # no row reads the line
                 continue
             whole = levels.lines[u]
-            at_free = _free_line(free_start, levels, i, u, n_classes)
-            _score_line(levels, line_weights, i, whole, free, at_free, (n_classes, width), share)
-            _minus_shares(share, norms[u], minus, power, factors)
+            places = _free_line(free_cells, levels, i, u)
+            _score_line(
+                levels, line_weights, i, whole, free, free_cells, places, (n_classes, width), share
+            )
+            _minus_shares(share, norms, u, minus, power, factors)
             here[:] = 0.0
             for cell in range(*read):
                 x = levels.cell_value[cell]
@@ -350,10 +411,10 @@ def level_curvature(weights, free, free_start, levels, widths, features, usual, 
             for j in range(levels.first[i], levels.first[i + 1]):
                 at = levels.begin[j] + whole // levels.rest[j] * size
                 _add_spread(levels.values[at : at + size], share, here, width, of_weights[j])
-            if at_free >= 0:
+            if places >= 0:
                 _add_free_curvature(
-                    levels, i, share, here, line_total, at_free, (n_classes, width), factors,
-                    of_cells,
+                    levels, i, share, here, line_total, free_cells.place[places:],
+                    (n_classes, width), factors, of_cells,
                 )  # fmt: skip
 
 
@@ -371,7 +432,7 @@ def _add_spread(level, share, variance, width, out):
 
 @helper
 def _add_free_curvature(
-    levels, feature, share, variance, total, at_free, widths, of_state, cells
+    levels, feature, share, variance, total, places, widths, of_state, cells
 ):  # fmt: skip
     """Add Σ variance·(one for a value of the state − share of the state)² for each free cell."""
     n_classes, width = widths
@@ -381,14 +442,18 @@ def _add_free_curvature(
         for c in range(n_classes):
             of_state[levels.state_of[start + x] * width + c] += share[x * width + c]
     for s in range(levels.n_states[feature]):
+        if places[s] < 0:
+            continue
         for c in range(n_classes):
             q = of_state[s * width + c]
-            cells[at_free + s * n_classes + c] += q * q * total[c]
+            cells[places[s] * n_classes + c] += q * q * total[c]
     for x in range(levels.cards[feature]):
         s = levels.state_of[start + x]
+        if places[s] < 0:
+            continue
         for c in range(n_classes):
             q = of_state[s * width + c]
-            cells[at_free + s * n_classes + c] += variance[x * width + c] * (1.0 - 2.0 * q)
+            cells[places[s] * n_classes + c] += variance[x * width + c] * (1.0 - 2.0 * q)
 
 
 @kernel

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discbayes._arrays import WithArrays
-from discbayes.network.cpts import CPTs, Layout
+from discbayes.network.cpts import NORMALIZED_TOLERANCE, CPTs, Layout
 from discbayes.network.structure import Structure
 
 
@@ -45,6 +45,14 @@ class ClassTable(WithArrays):
                 f"the table of the class has the shape {self.log_table.shape}, where its parents"
                 f" need {shape}"
             )
+
+    @property
+    def is_normalized(self) -> bool:
+        """Whether each distribution of the class and of the features sums to one."""
+        with np.errstate(over="ignore"):
+            of_class = np.exp(self.log_table).sum(axis=-1)
+            totals = self.features.layout.row_totals(np.exp(self.features.log_theta))
+        return all((abs(sums - 1) < NORMALIZED_TOLERANCE).all() for sums in (of_class, totals))
 
 
 def absorb_class(features: CPTs, parents: Sequence[int], log_table: np.ndarray) -> CPTs:

@@ -6,13 +6,13 @@ name       learner                           what it does
 hybrid     ``ExtendedCCBN``                  maximizes Σ log P(y | x), shrunk to ``map``
 ml         ``MaximumLikelihood``             relative frequencies, zeros become ε
 map        ``MaximumAPosteriori``            relative frequencies with virtual observations
-cl         ``MaximumConditionalLikelihood``  maximizes Σ log P(y | x), starting at ``ml``
+cl         ``MaximumConditionalLikelihood``  maximizes Σ log P(y | x), from ``ml`` on, penalty 1
 ccbn-d     ``DiscriminativeCCBN``            as ``cl`` over tables that are not normalized
 ccbn-e     ``ExtendedCCBN``                  as ``cl`` over normalized tables, as in Z17
 ccbn-w     ``WeightedCCBN``                  as ``cl`` over weights on generative log θ
 hierarchy  ``HierarchicalSmoothing``         relative frequencies that back off to fewer parents
 levels     ``LevelWeightedCCBN``             as ``cl`` over weights on the levels of ``hierarchy``
-mm         ``MaxMargin``                     maximizes a soft margin
+mm         ``MaxMargin``                     maximizes a soft margin, penalty 0.1
 dfe        ``DFE``                           frequencies, each row weighted by 1 − P(y | x)
 bn-svm     ``BNSVM``                         a support vector machine over the cells
 ml-bn-svm  ``MLBNSVM``                       a trade-off of likelihood and margin
@@ -20,6 +20,7 @@ ml-bn-svm  ``MLBNSVM``                       a trade-off of likelihood and margi
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Protocol
 
 from discbayes.counts import Counts
@@ -60,13 +61,14 @@ PARAMETERS: dict[str, Callable[[], ParameterLearner]] = {
     HYBRID: _hybrid,
     "ml": MaximumLikelihood,
     "map": MaximumAPosteriori,
-    "cl": MaximumConditionalLikelihood,
+    # of the papers' learners with a penalty: to convergence without one they do worse on other rows
+    "cl": partial(MaximumConditionalLikelihood, penalty=1.0),
     "ccbn-d": DiscriminativeCCBN,
     "ccbn-e": ExtendedCCBN,
     "ccbn-w": WeightedCCBN,
     "hierarchy": HierarchicalSmoothing,
     "levels": LevelWeightedCCBN,
-    "mm": MaxMargin,
+    "mm": partial(MaxMargin, penalty=0.1),
     "dfe": DFE,
     "bn-svm": BNSVM,
     "ml-bn-svm": MLBNSVM,

@@ -11,7 +11,9 @@ Below level 0 is P(x), whatever the class. The strength m of each feature and le
 largest leave-one-out likelihood, which counts give in closed form: the counts of a row are those
 without itself. It is the empirical Bayes form of hierarchical Dirichlet smoothing (Petitjean et al.
 2018). Counts of a numeric feature are spread over neighboring intervals when they are read,
-and those of an ordered one over neighboring values.
+and those of an ordered one over neighboring values. In the same way the counts of numeric and
+ordered parents' values count, with less weight, for their neighbors: n(x, u, c) is the sum of
+weight(v, u)·n(x, v, c) over all v, where the weight of u itself is one.
 """
 
 from __future__ import annotations
@@ -19,23 +21,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from discbayes._arrays import starts_of
 from discbayes.counts import Counts, FamilyCounts, count_families
-from discbayes.data.domain import Domain
+from discbayes.data.domain import Domain, Variable
 from discbayes.data.rows import Rows
 from discbayes.engine import Context, parallel_map
 from discbayes.kernels.entries import padded_width
-from discbayes.kernels.level_tables import LevelArrays, OwnArrays
+from discbayes.kernels.level_tables import FreeStates, LevelArrays, OwnArrays
 from discbayes.network import CPTs, Layout, Structure
 from discbayes.parameters.block_scores import OwnCells
 from discbayes.parameters.configurations import Configurations
 
 STRENGTHS = (3.0, 10.0, 30.0, 100.0, 300.0)
 BANDWIDTH = 1.5  # intervals, if there are as many as USUAL_INTERVALS
+PARENT_BANDWIDTH = 0.8  # coarse intervals, or values of an ordered parent
 USUAL_INTERVALS = 32
 TINY = 1e-300
 
@@ -87,6 +91,11 @@ class BackoffLevels:
         return padded_width(self.layout.n_classes)
 
     @cached_property
+    def whole(self) -> Configurations:
+        """All cells of the tables."""
+        return Configurations.all_of(self.layout)
+
+    @cached_property
     def _flat_values(self) -> np.ndarray:
         """All levels one after the other, the classes of each cell padded by zeros."""
         levels = [level for group in self.values for level in group]
@@ -97,6 +106,10 @@ class BackoffLevels:
             out[at : at + len(cells), : self.layout.n_classes] = cells
             at += len(cells)
         return out.ravel()
+
+    @cached_property
+    def _single_values(self) -> np.ndarray:
+        return self._flat_values.astype(np.float32)
 
     @cached_property
     def own_arrays(self) -> OwnArrays:
@@ -120,21 +133,48 @@ class BackoffLevels:
         place = self.observed.position[cells // n_classes]
         return OwnCells(starts, place * n_classes + cells % n_classes, self.usual)
 
-    def arrays(self, configurations: Configurations) -> LevelArrays:
-        """Return the levels as kernels take them, for tables of some cells."""
+    @cached_property
+    def _free_states(self) -> np.ndarray:
+        """Whether each state of each line that is used occurs, in features with the class."""
+        observed, layout = self.observed, self.layout
+        feature = np.repeat(np.arange(layout.cards.size), np.diff(observed.start))
+        n_states = layout.n_states.astype(np.int64)[feature]
+        line = np.repeat(np.arange(feature.size), np.diff(observed.cell_start))
+        state = layout.state_of[layout.state_start[feature[line]] + observed.cell_value]
+        occurs = np.zeros(int(n_states.sum()), bool)
+        occurs[starts_of(n_states)[line] + state] = True
+        depends = np.array(layout.structure.class_children, bool)
+        return occurs & np.repeat(depends[feature], n_states)
+
+    def free_cells(self, configurations: Configurations) -> FreeStates:
+        """Return which states of which lines have free cells: those that occur."""
+        n_states = self.layout.n_states.astype(np.int64)
+        start = starts_of(np.diff(configurations.start) * n_states)
+        occurs = self._free_states
+        place = np.where(occurs, np.cumsum(occurs) - 1, -1)
+        if configurations is not self.observed:
+            whole = np.full(start[-1], -1)
+            n_lines = np.diff(configurations.start)
+            whole[np.repeat(self.observed.used_lines, np.repeat(n_states, n_lines))] = place
+            place = whole
+        return FreeStates(start, place)
+
+    def arrays(self, configurations: Configurations, single: bool = False) -> LevelArrays:
+        """Return the levels as kernels take them, for tables of some cells.
+
+        With ``single`` they have single precision.
+        """
         layout = self.layout
-        levels = [level for group in self.values for level in group]
-        lines = [
-            int(np.prod(layout.shapes[i][:-2])) // len(level)
-            for i, group in enumerate(self.values)
-            for level in group
-        ]
+        sizes = np.array([level[..., 0].size for group in self.values for level in group], np.int64)
+        n_lines = np.array([len(level) for group in self.values for level in group], np.int64)
+        n_levels = [len(group) for group in self.values]
+        of_table = [len(group[-1]) if group else 1 for group in self.values]
         return LevelArrays(
             layout.cards,
-            starts_of([len(group) for group in self.values]),
-            starts_of([level[..., 0].size * self.width for level in levels]),
-            np.array(lines, np.int64),
-            self._flat_values,
+            starts_of(n_levels),
+            starts_of(sizes * self.width),
+            np.repeat(np.array(of_table, np.int64), n_levels) // n_lines,
+            self._single_values if single else self._flat_values,
             layout.state_start,
             layout.state_of,
             layout.n_states.astype(np.int64),
@@ -167,7 +207,7 @@ class HierarchicalSmoothing(BaseEstimator):
         The standard deviation by which counts of a numeric feature are spread over neighboring
         intervals, and those of ordered categories over neighboring values: in intervals, and in
         32nds of the rows between them, whichever spreads less. So an interval with many rows keeps
-        its counts. 0 for no spreading.
+        its counts. With 0 nothing is spread, over the values of parents neither.
 
     Examples
     --------
@@ -264,8 +304,10 @@ class HierarchicalSmoothing(BaseEstimator):
 
         def one(i: int) -> _Chain:
             spread = self._spread(data.domain, i, counts.feature(i))
+            near = [self._near(data.domain.features[p].coarse) for p in structure.parents[i]]
             pooled = not structure.class_children[i]
-            return self._chain(_level_counts(families, counts, i, pooled), spread, left_out, pooled)
+            levels = _level_counts(families, counts, i, pooled, near)
+            return self._chain(levels, spread, left_out, pooled)
 
         chains = parallel_map(one, range(structure.n_features), n_jobs, work=50.0 * layout.size)
         shares = counts.class_count + 1.0 / data.n_classes
@@ -293,7 +335,7 @@ class HierarchicalSmoothing(BaseEstimator):
     def _spread(self, domain: Domain, feature: int, counts: np.ndarray) -> np.ndarray | None:
         """Return where the counts of each interval or ordered value go; None to themselves."""
         variable = domain.features[feature]
-        n_intervals = len(variable.values) if variable.ordered else len(variable.cuts or ()) + 1
+        n_intervals = _n_ordered(variable)
         if n_intervals < 3 or not self.bandwidth:
             return None
         by_value = counts.sum(axis=1)[:n_intervals]
@@ -307,9 +349,24 @@ class HierarchicalSmoothing(BaseEstimator):
         spread[:n_intervals, :n_intervals] = near / near.sum(axis=1, keepdims=True)
         return spread
 
+    def _near(self, parent: Variable) -> np.ndarray | None:
+        """Return how much the counts of each value of a parent count for each; None for no other.
+
+        The rows do not sum to one: a value keeps its counts.
+        """
+        n_ordered = _n_ordered(parent)
+        if n_ordered < 3 or not self.bandwidth:
+            return None
+        place = np.arange(n_ordered)
+        near = np.eye(parent.card)
+        near[:n_ordered, :n_ordered] = np.exp(
+            -0.5 * ((place[:, None] - place) / PARENT_BANDWIDTH) ** 2
+        )
+        return near
+
     def _chain(
         self,
-        levels: list[np.ndarray],
+        levels: list[_LevelCounts],
         spread: np.ndarray | None,
         left_out: np.ndarray,
         pooled: bool,
@@ -319,10 +376,10 @@ class HierarchicalSmoothing(BaseEstimator):
         Arrays have the shape ``(lines, card, n_classes)``. ``below`` is the level below, and
         ``rest_below`` the same without the row that is in a cell.
         """
-        card = levels[0].shape[1]
+        highest, card = levels[-1].counts, levels[0].counts.shape[1]
         kept = np.ones(card) if spread is None else np.diagonal(spread)
         own = kept[:, None] * left_out  # what a row adds to its own cell
-        everywhere = _spread_out(levels[0], spread).sum(axis=(0, 2))[:, None]
+        everywhere = _spread_out(levels[0].counts, spread).sum(axis=(0, 2))[:, None]
         if pooled:  # all columns are the same counts
             everywhere = everywhere / left_out.size
         total = everywhere.sum()
@@ -330,13 +387,13 @@ class HierarchicalSmoothing(BaseEstimator):
         rest = np.maximum(everywhere - own, 0.0) + 1.0 / card
         rest_below = (rest / (np.maximum(total - left_out, 0.0) + 1.0))[None]
         # what does not depend on the class is no news of it, and an empty cell has no row
-        used = np.flatnonzero(levels[-1]) if not pooled else np.zeros(0, np.int64)
+        used = np.flatnonzero(highest) if not pooled else np.zeros(0, np.int64)
         chain = _Chain([], np.empty((used.size, len(levels))), used, [])
-        for level, counts in enumerate(levels):
+        for level, (counts, joined) in enumerate(levels):
             repeat = len(counts) // len(below)
             below, rest_below = np.repeat(below, repeat, 0), np.repeat(rest_below, repeat, 0)
-            smooth = _spread_out(counts, spread)
-            totals = counts.sum(axis=1, keepdims=True)
+            smooth = _spread_out(joined, spread)
+            totals = joined.sum(axis=1, keepdims=True)
             rest = np.maximum(smooth - own, 0.0)
             rest_totals = np.maximum(totals - left_out, 0.0)
             m = self._best_strength(counts, rest, rest_totals, rest_below)
@@ -346,7 +403,7 @@ class HierarchicalSmoothing(BaseEstimator):
             value = np.log(here) - (np.log(below) if level else 0.0)
             left = np.log(rest_here) - (np.log(rest_below) if level else 0.0) - value
             chain.values.append(np.ascontiguousarray(np.broadcast_to(value, counts.shape)))
-            chain.left_out[:, level] = left.ravel()[_in_level(used, levels[-1], counts)]
+            chain.left_out[:, level] = left.ravel()[_in_level(used, highest, counts)]
             chain.strengths.append(m)
             below, rest_below = here, rest_here
         return chain
@@ -380,6 +437,13 @@ class _Chain:
     strengths: list[float]
 
 
+class _LevelCounts(NamedTuple):
+    """The counts of a level, and those with the counts of neighboring values of the parents."""
+
+    counts: np.ndarray
+    joined: np.ndarray
+
+
 def _in_level(cells: np.ndarray, highest: np.ndarray, level: np.ndarray) -> np.ndarray:
     """Return where cells of the highest level are in one of fewer lines."""
     size = highest[0].size
@@ -403,22 +467,37 @@ def _spread_out(counts: np.ndarray, spread: np.ndarray | None) -> np.ndarray:
     return counts if spread is None else np.matmul(spread.T, counts)
 
 
+def _n_ordered(variable: Variable) -> int:
+    """Return how many values have neighbors, from the first on."""
+    return len(variable.values) if variable.ordered else len(variable.cuts or ()) + 1
+
+
 def _level_counts(
-    families: FamilyCounts, counts: Counts, feature: int, pooled: bool
-) -> list[np.ndarray]:
+    families: FamilyCounts,
+    counts: Counts,
+    feature: int,
+    pooled: bool,
+    near: Sequence[np.ndarray | None],
+) -> list[_LevelCounts]:
     """Return the counts of each level: of the family, summed over its last parents.
 
     Level 0 counts all rows in which the feature is observed, the others those in which the whole
-    family is.
+    family is. ``near`` has, for each parent, how much its values count for each other.
     """
     table = families.table(feature)
     n_parents = table.ndim - 2
-    levels = [counts.feature(feature)[None]]
+    alone = counts.feature(feature)[None]
+    levels = [_LevelCounts(alone, alone)]
     for level in range(1, n_parents + 1):
-        summed = table.sum(axis=tuple(range(level, n_parents)))
-        levels.append(summed.reshape(-1, *table.shape[-2:]))
-    if pooled:
-        levels = [
-            np.broadcast_to(level.sum(axis=2, keepdims=True), level.shape) for level in levels
-        ]
-    return levels
+        summed = joined = table.sum(axis=tuple(range(level, n_parents)))
+        for axis, weights in enumerate(near[:level]):
+            if weights is not None:
+                joined = np.moveaxis(np.tensordot(weights, joined, (1, axis)), 0, axis)
+        shape = (-1, *table.shape[-2:])
+        levels.append(_LevelCounts(summed.reshape(shape), joined.reshape(shape)))
+    return [_LevelCounts(*map(_same_in_classes, level)) for level in levels] if pooled else levels
+
+
+def _same_in_classes(counts: np.ndarray) -> np.ndarray:
+    """Return the counts of all classes in the column of each."""
+    return np.broadcast_to(counts.sum(axis=2, keepdims=True), counts.shape)

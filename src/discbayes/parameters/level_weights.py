@@ -25,18 +25,17 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
-from discbayes._arrays import starts_of
 from discbayes._settings import require_integer, require_number
 from discbayes.counts import Counts
 from discbayes.data.rows import Rows
 from discbayes.engine import Context, parallel_map
 from discbayes.kernels import level_tables as kernels
+from discbayes.kernels.level_tables import FreeStates
 from discbayes.kernels.objective_rows import likelihood_rows
 from discbayes.kernels.quasi_newton import dot
 from discbayes.network import CPTs, Structure
 from discbayes.objectives import ConditionalLikelihood, Objective
 from discbayes.optim import Outcome, lbfgs, until_interrupted
-from discbayes.parameters.configurations import Configurations
 from discbayes.parameters.hierarchical import (
     BANDWIDTH,
     BackoffLevels,
@@ -53,6 +52,7 @@ PART_CELLS = 50_000  # of the tables that a thread computes
 # iterations of little gain after which a fit ends: without free cells, and with them
 PATIENCE = 4, 2
 CELL_WORK = 4.0  # nanoseconds for each number of a level
+SINGLE_TOL = 1e-6  # of a fit whose steps single precision does not hide
 
 
 class LevelWeights:
@@ -68,7 +68,9 @@ class LevelWeights:
         The number of threads.
     observed_only : bool, default=False
         Whether tables have those cells only that occur, as differences from the usual ones, while
-        the weights are learned; other parent configurations have no free cells.
+        the weights are learned.
+    single : bool, default=False
+        Whether tables are computed in single precision.
     """
 
     normalized, repeats = True, 1.0
@@ -80,23 +82,23 @@ class LevelWeights:
         free_cells: bool = False,
         n_jobs: int | None = None,
         observed_only: bool = False,
+        single: bool = False,
     ):
         self.layout, self.n_prior = levels.layout, levels.layout.n_classes
         self.levels, self.n_jobs = levels, n_jobs
-        self.configurations = (
-            levels.observed if observed_only else Configurations.all_of(levels.layout)
-        )
-        self._arrays = levels.arrays(self.configurations)
+        self.configurations = levels.observed if observed_only else levels.whole
+        self._arrays = levels.arrays(self.configurations, single)
         self._usual = levels.usual if observed_only else np.full_like(levels.usual, -1)
         # classes in memory: of levels, and of the tables that are written
         self._widths = levels.width, levels.width if observed_only else self.n_prior
         self._own = levels.own_arrays
         self.level_of = levels.level_of
         self.n_shared = int(self.level_of.max(initial=-1)) + 1
-        self.free_start = self._place_free()
-        if not free_cells:
-            self.free_start = np.zeros_like(self.free_start)
-        self.n_free = int(self.free_start[-1])
+        nothing = np.zeros(0, np.int64)
+        self._free = FreeStates(np.zeros_like(self.configurations.start), nothing)
+        if free_cells:
+            self._free = levels.free_cells(self.configurations)
+        self.n_free = (int(self._free.place.max(initial=-1)) + 1) * self.n_prior
         self.sizes = (self.n_prior, self.n_shared, self.level_of.size * (1 + self.n_prior))
         self._ends = np.cumsum(self.sizes).tolist()
         self.size = sum(self.sizes) + self.n_free
@@ -112,12 +114,6 @@ class LevelWeights:
             lines.sum() * levels.width,
             lines.size * levels.width,
         ]).tolist()  # fmt: skip
-
-    def _place_free(self) -> np.ndarray:
-        """Return where the free cells of each feature start; without the class there are none."""
-        depends = np.array(self.layout.structure.class_children, np.int64)
-        n_used = np.diff(self.configurations.start)
-        return starts_of(depends * n_used * self.layout.n_states * self.n_prior)
 
     def split(self, free: np.ndarray) -> tuple[np.ndarray, ...]:
         """Return the parameters of classes, shared weights, deviations, and free cells.
@@ -166,7 +162,7 @@ class LevelWeights:
 
         def one(features: tuple[int, int]) -> None:
             kernels.weighted_tables(
-                weights, cells, self.free_start, self._arrays, self._widths, features, self._usual,
+                weights, cells, self._free, self._arrays, self._widths, features, self._usual,
                 usual, norms, tables,
             )  # fmt: skip
 
@@ -186,7 +182,7 @@ class LevelWeights:
 
         def one(features: tuple[int, int]) -> None:
             kernels.weight_gradient(
-                weights, free_cells, self.free_start, self._arrays, self._widths, features,
+                weights, free_cells, self._free, self._arrays, self._widths, features,
                 self._usual, norms, tables, gradient.prior, slopes, cells,
             )  # fmt: skip
 
@@ -211,7 +207,7 @@ class LevelWeights:
 
         def one(features: tuple[int, int]) -> None:
             kernels.level_curvature(
-                weights, free_cells, self.free_start, self._arrays, self._widths, features,
+                weights, free_cells, self._free, self._arrays, self._widths, features,
                 self._usual, norms, tables, variance.prior, of_weights, cells,
             )  # fmt: skip
 
@@ -225,22 +221,42 @@ class LevelWeights:
     def tables(self, free: np.ndarray) -> CPTs:
         """Return the tables of the parameters, with all parent configurations."""
         whole = LevelWeights(self.levels, bool(self.n_free), self.n_jobs)
-        prior, cells = whole.numbers(self._with_all_cells(free, whole))
+        prior, cells = whole.numbers(free)
         log_prior = prior - np.logaddexp.reduce(prior)
         return CPTs(self.layout, log_prior, cells[: self.layout.size].copy())
 
-    def _with_all_cells(self, free: np.ndarray, whole: LevelWeights) -> np.ndarray:
-        """Return the parameters with free cells, of zero, where a configuration does not occur."""
-        *others, cells = self.split(free)
-        filled = np.zeros(whole.n_free)
-        used, start = self.configurations.used_lines, self.configurations.whole_start
-        for i in np.flatnonzero(np.diff(whole.free_start)):
-            to = filled[whole.free_start[i] : whole.free_start[i + 1]]
-            of_feature = cells[self.free_start[i] : self.free_start[i + 1]]
-            to.reshape(start[i + 1] - start[i], -1)[used[start[i] : start[i + 1]]] = (
-                of_feature.reshape(-1, self.layout.n_states[i] * self.n_prior)
+    def learned(self, free: np.ndarray) -> LearnedWeights:
+        """Return the weights, to begin another fit with."""
+        prior, shared, deviations, _ = self.split(free)
+        n_levels = self.level_of.size
+        by_class = deviations[n_levels:].reshape(n_levels, self.n_prior)
+        by_level = np.column_stack([deviations[:n_levels], by_class])
+        return LearnedWeights(self._arrays.first, prior, shared, by_level)
+
+    def start_like(self, learned: LearnedWeights) -> np.ndarray:
+        """Return parameters with the weights of other levels of the same features.
+
+        A level that those do not have has the last of the weights that features share.
+        """
+        free = self.start()
+        first = self._arrays.first
+        if learned.first.size != first.size or learned.prior.size != self.n_prior:
+            return free
+        prior, shared, deviations, _ = self.split(free)
+        prior[:] = learned.prior
+        n_shared = min(shared.size, learned.shared.size)
+        if n_shared:
+            shared[:n_shared], shared[n_shared:] = (
+                learned.shared[:n_shared],
+                learned.shared[n_shared - 1],
             )
-        return np.concatenate([*others, filled])
+        feature = np.repeat(np.arange(first.size - 1), np.diff(first))
+        there = self.level_of < np.diff(learned.first)[feature]
+        found = learned.deviations[(learned.first[feature] + self.level_of)[there]]
+        n_levels = self.level_of.size
+        deviations[:n_levels][there] = found[:, 0]
+        deviations[n_levels:].reshape(n_levels, self.n_prior)[there] = found[:, 1:]
+        return free
 
 
 def _parts(sizes: np.ndarray) -> list[tuple[int, int]]:
@@ -288,6 +304,15 @@ def _curvature(problem: Problem, point: np.ndarray) -> np.ndarray:
     return (penalty.strengths + of_data) * n_features / problem.total_weight
 
 
+class LearnedWeights(NamedTuple):
+    """The weights of a fit, for fits of other levels of the same features to begin with."""
+
+    first: np.ndarray  # the first level of each feature
+    prior: np.ndarray
+    shared: np.ndarray
+    deviations: np.ndarray  # of each level: that of all classes, and of each
+
+
 class PreparedLevels(NamedTuple):
     """Levels, and the rows of a fit of their weights.
 
@@ -332,6 +357,7 @@ class LevelWeightedCCBN(BaseEstimator):
 
     supports_blocks = True
     uses_two_resolutions = True
+    begin: LearnedWeights | None = None  # the weights that a fit begins with
 
     def __init__(
         self,
@@ -380,7 +406,7 @@ class LevelWeightedCCBN(BaseEstimator):
         True
         """
         prepared = self.prepare(data, counts, structure, context.n_jobs)
-        weights, outcome = self.maximize(prepared, context)
+        weights, outcome = self.maximize(prepared, context, self.begin)
         if not outcome.converged:
             warnings.warn(
                 f"the objective was still rising after max_iter={self.max_iter} iterations: raise"
@@ -430,7 +456,10 @@ class LevelWeightedCCBN(BaseEstimator):
         return PreparedLevels(levels, scores, observed_only)
 
     def maximize(
-        self, prepared: PreparedLevels, context: Context, start: np.ndarray | None = None
+        self,
+        prepared: PreparedLevels,
+        context: Context,
+        start: np.ndarray | LearnedWeights | None = None,
     ) -> tuple[LevelWeights, Outcome]:
         """Maximize the conditional likelihood of prepared rows.
 
@@ -440,8 +469,9 @@ class LevelWeightedCCBN(BaseEstimator):
             The levels, and the rows.
         context : Context
             Threads, and where iterations are recorded.
-        start : ndarray, optional
-            The parameters of another fit of the same levels, to begin with.
+        start : ndarray or LearnedWeights, optional
+            The parameters of another fit of the same levels, or the weights of one of other levels
+            of the same features, to begin with.
 
         Returns
         -------
@@ -464,11 +494,17 @@ class LevelWeightedCCBN(BaseEstimator):
         True
         """
         parameterization = LevelWeights(
-            prepared.levels, self.cell_penalty is not None, context.n_jobs, prepared.observed_only
+            prepared.levels,
+            self.cell_penalty is not None,
+            context.n_jobs,
+            prepared.observed_only,
+            single=self.tol >= SINGLE_TOL,
         )
         center = parameterization.start()
         begin = center.copy()
-        if start is not None:
+        if isinstance(start, LearnedWeights):
+            begin = parameterization.start_like(start)
+        elif start is not None:
             begin[: start.size] = start[: begin.size]
         problem = Problem(
             ConditionalLikelihood(),

@@ -18,7 +18,7 @@ TAN-HC-CR, TAN-HC-CL, TAN-HC-MM  greedy edges (P12): five folds, until the tree 
 TAN-SA-CR, TAN-SA-CL, TAN-SA-MM  annealing (P12): five folds                            ML
 TAN-SuperParent                  super parents by CR: resubstitution                    ML
 TAN-OMI-CR, …                    an order (OMI, OMISP, OCR, RO, minMI), parents by CR,  ML
-                                 CL or MM; CRCL: by CR of CL-trained CPTs
+                                 CL or MM; CRCL: by CR of cross-tuned CL tables
 …-Ext                            after an order: parents are chosen again, until        ML
                                  nothing changes
 ===============================  =====================================================  ====
@@ -36,6 +36,7 @@ from collections.abc import Callable
 from itertools import product
 from typing import Any, NamedTuple
 
+from discbayes.parameters import MaximumConditionalLikelihood
 from discbayes.search import (
     KDB,
     Annealing,
@@ -137,7 +138,9 @@ def _order_based(found: re.Match[str]) -> StructureWords:
     (tree, k), score = _tree(found), found["score"] or "CR"
     # tags are in upper case by now, and min-MI may have a hyphen
     order = next(name for name in ORDERS if name.upper() == found["order"].replace("-", ""))
-    inside = "ml" if found["score"] else "cl"  # parameters in the search: CRCL
+    # CRCL trains every candidate as P10 trains all CL parameters (6.1)
+    trained = MaximumConditionalLikelihood(stopping="cross-tuning")
+    inside = "ml" if found["score"] else trained
     evaluation, refine = _evaluation(found, k), bool(found["ext"])
     learner = OrderBased(ORDERS[order], score.lower(), evaluation, inside, k=k, refine=refine)
     words = f"{_loo(found)}{found['score'] or 'CRCL'}{'-Ext' if refine else ''}"

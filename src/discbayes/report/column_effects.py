@@ -7,6 +7,7 @@ values, by the model.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -20,7 +21,14 @@ from discbayes.data import Variable
 from discbayes.explanations.value_of_information import Information, value_of_information
 from discbayes.explanations.wording import signed, values_in_words
 from discbayes.inference import TooManyCellsError, blank_rows
-from discbayes.report.markup import charts_html, escaped, name_html, per_cent, table_html
+from discbayes.report.markup import (
+    MAX_LONG_NAME,
+    charts_html,
+    escaped,
+    name_html,
+    per_cent,
+    table_html,
+)
 
 MAX_BARS = 15  # of the importance chart
 N_OPEN = 6  # charts that are not folded away
@@ -31,6 +39,8 @@ _TOP, _MIDDLE = 8.0, 52.0
 _HALF = 42.0  # of the height of the log odds
 _FLOOR, _SHARES = 136.0, 30.0  # of the bars: their lower border and largest height
 _CHARACTER = 5.4  # width of a character below a chart
+_LINE, _MAX_LINES = 12.0, 3  # of a category below a chart: the height, and how many
+_MIN_CHARACTERS = 7  # of a line, below which only the first and the last category are named
 
 
 @dataclass(frozen=True)
@@ -106,7 +116,9 @@ def _importances(effects: Sequence[_Effect]) -> str:
             f' aria-hidden="true"><rect width="{width:.1f}" height="12" rx="2"'
             ' fill="currentColor"/></svg>'
         )
-        rows.append((name_html(effect.variable.name, 200), bar, per_cent(effect.importance)))
+        rows.append(
+            (name_html(effect.variable.name, MAX_LONG_NAME), bar, per_cent(effect.importance))
+        )
     others = effects[MAX_BARS:]
     note = (
         "The mutual information of each column alone with the class, as a share of the sum of all"
@@ -155,8 +167,10 @@ def _figure(effect: _Effect, scale: float, told: bool) -> str:
         f"{variable.name}: {count_of(variable.card, 'value')}, log odds change from"
         f" {signed(float(low))} to {signed(float(high))}"
     )
-    name = f"{name_html(variable.name, 200)} <small>{per_cent(effect.importance)}</small>"
+    name = f"{name_html(variable.name, MAX_LONG_NAME)} <small>{per_cent(effect.importance)}</small>"
     edges = np.linspace(_LEFT, _RIGHT, variable.card + 1)
+    texts, n_lines = _texts(variable, edges)
+    height = _FLOOR + 4 + n_lines * _LINE
     drawn = _frame(scale) + _bars(effect.shares, edges)
     for series, odds in enumerate(effect.odds.T, 1):
         line = _steps(np.clip(odds, -scale, scale) / scale, edges)
@@ -164,10 +178,10 @@ def _figure(effect: _Effect, scale: float, told: bool) -> str:
             f'<path class="series-{series}" d="{line}" fill="none" stroke="currentColor"'
             ' stroke-width="2"/>'
         )
-    drawn += _texts(variable, edges) + (_tips(effect, edges) if told else "")
+    drawn += texts + (_tips(effect, edges) if told else "")
     return (
-        f'<figure class="chart effect"><h4>{name}</h4><svg viewBox="0 0 320 152" role="img"'
-        f' aria-label="{escaped(label)}" font-size="10">{drawn}</svg></figure>'
+        f'<figure class="chart effect"><h4>{name}</h4><svg viewBox="0 0 320 {height:g}"'
+        f' role="img" aria-label="{escaped(label)}" font-size="10">{drawn}</svg></figure>'
     )
 
 
@@ -209,22 +223,47 @@ def _bars(shares: np.ndarray, edges: np.ndarray) -> str:
     return f'<path d="{path}" fill="currentColor" fill-opacity="0.25"/>'
 
 
-def _texts(variable: Variable, edges: np.ndarray) -> str:
-    """Return the values below the chart, or the first and the last where there are many."""
+def _texts(variable: Variable, edges: np.ndarray) -> tuple[str, int]:
+    """Return the values below the chart, and the number of lines that they take.
+
+    Categories may take several lines. Where there are too many values, the first and the last one
+    are named.
+    """
     labels = [label.replace(">=", "≥") for label in variable.labels]
-    chosen = [0, len(labels) - 1] if len(labels) > 1 else [0]
-    if _CHARACTER * (max(map(len, labels)) + 1) <= edges[1] - edges[0]:
-        chosen = list(range(len(labels)))
+    width = int((edges[1] - edges[0]) / _CHARACTER) - 1
+    if max(map(len, labels)) <= width:
+        lines = [[label] for label in labels]
+    elif variable.cuts is None and width >= _MIN_CHARACTERS:
+        lines = [_wrapped(label, width) for label in labels]
+    else:
+        ends = [(edges[0], "start", labels[0]), (edges[-1], "end", labels[-1])]
+        drawn = [_text(place, anchor, 0, shortened(label, 22)) for place, anchor, label in ends]
+        return _ticks(drawn), 1
     middles = (edges[:-1] + edges[1:]) / 2
-    texts = []
-    for k in chosen:
-        place, anchor = middles[k], "middle"
-        if len(chosen) < len(labels):
-            place, anchor = (edges[0], "start") if k == 0 else (edges[-1], "end")
-        text = escaped(shortened(labels[k], 22))
-        texts.append(
-            f'<text x="{place:.1f}" y="{_FLOOR + 13:g}" text-anchor="{anchor}">{text}</text>'
-        )
+    drawn = [
+        _text(middle, "middle", at, line)
+        for middle, some in zip(middles, lines, strict=True)
+        for at, line in enumerate(some)
+    ]
+    return _ticks(drawn), max(map(len, lines))
+
+
+def _wrapped(label: str, width: int) -> list[str]:
+    """Return a label in a few lines.
+
+    >>> _wrapped("atypical angina", 10)
+    ['atypical', 'angina']
+    """
+    lines = textwrap.wrap(label, width, max_lines=_MAX_LINES, placeholder="…")
+    return [shortened(line, width) for line in lines] or [""]
+
+
+def _text(place: float, anchor: str, line: int, text: str) -> str:
+    y = _FLOOR + 13 + line * _LINE
+    return f'<text x="{place:.1f}" y="{y:g}" text-anchor="{anchor}">{escaped(text)}</text>'
+
+
+def _ticks(texts: Sequence[str]) -> str:
     return f'<g class="ticks" fill="currentColor">{"".join(texts)}</g>'
 
 

@@ -11,7 +11,14 @@ from discbayes.calibration import AUTO, LogPool, Temperature
 from discbayes.classifier import BayesNetClassifier
 from discbayes.data import Domain, Variable
 from discbayes.inference import RAISE, TooManyCellsError, blank_rows
-from discbayes.report.markup import definitions_html, escaped, name_html, number, table_html
+from discbayes.report.markup import (
+    MAX_LONG_NAME,
+    definitions_html,
+    escaped,
+    name_html,
+    number,
+    table_html,
+)
 
 MAX_VALUES, _MAX_PARENTS = 8, 6  # named in a cell
 _MAX_VALUE, _MAX_SETTING = 28, 160  # characters
@@ -72,7 +79,7 @@ def columns_html(clf: BayesNetClassifier) -> str:
 
 def _column(variable: Variable, parents: Sequence[str], child: bool | None) -> list[str]:
     cells = [
-        name_html(variable.name),
+        name_html(variable.name, MAX_LONG_NAME),
         escaped(variable.kind),
         f"{variable.card:,}",
         _values(variable),

@@ -212,12 +212,15 @@ class _Drawing:
             half = (y1 - y0) / 2
             curve = f"C{x0:.1f} {y0 + half:.1f} {x1:.1f} {y1 - half:.1f} {x1:.1f} {y1:.1f}"
             path += curve if k % 2 == 0 else f"V{y1:.1f}"
-        ends = f'class="edge" data-from="{parent}" data-to="{child}" ' if self.has_buttons else ""
         return (
-            f'<path d="{path}" {ends}fill="none" stroke="{_EDGE_COLOR}"'
+            f'<path d="{path}" {self._ends(parent, child)}fill="none" stroke="{_EDGE_COLOR}"'
             f' {self._style(parent, child)} marker-end="url(#{self.arrow})">'
             f"<title>{escaped(self._edge_tip(parent, child))}</title></path>"
         )
+
+    def _ends(self, parent: int, child: int) -> str:
+        """Return the attributes of an edge for a style sheet and a script."""
+        return f'class="edge" data-from="{parent}" data-to="{child}" ' if self.has_buttons else ""
 
     def _style(self, parent: int, child: int) -> str:
         if parent == CLASS:
@@ -286,6 +289,12 @@ class _StillDrawing(_Drawing):
 
     def _role(self) -> str:
         return 'role="img" class="network"'
+
+    def _ends(self, parent: int, child: int) -> str:
+        return 'class="edge" '
+
+    def _button(self, node: int) -> str:
+        return ' class="node target"' if node == CLASS else ' class="node"'
 
 
 class _Consensus(_StillDrawing):

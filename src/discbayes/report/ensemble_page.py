@@ -12,6 +12,7 @@ from discbayes.report.drawing import consensus_svg
 from discbayes.report.evaluation import evaluation_html
 from discbayes.report.heading import Heading
 from discbayes.report.markup import escaped, name_html, per_cent, table_html
+from discbayes.report.model_card import card_html
 from discbayes.report.page import Report, check_rows, document, title_of
 from discbayes.report.summary import features_text, head_html, rows_fact
 
@@ -25,6 +26,7 @@ def make_ensemble_report(
     y: Any = None,
     rows_are: str = "",
     heading: Heading | None = None,
+    by: Any = None,
 ) -> Report:
     """Return the HTML report of a fitted ensemble.
 
@@ -38,6 +40,8 @@ def make_ensemble_report(
         "test rows" if it is known that the ensemble was not learned from these rows.
     heading : Heading, optional
         The title, the source of the data and a model card.
+    by : str or sequence, optional
+        A column of ``X``, or a value for each row: the model card has the metrics of each group.
 
     Returns
     -------
@@ -56,7 +60,7 @@ def make_ensemble_report(
     check_rows(X, y)
     heading = heading or Heading()
     sections = {
-        "card": ("Model card", heading.card_html()),
+        "card": ("Model card", card_html(ensemble, heading, X, y, by, rows_are)),
         "network": ("Consensus network", _consensus(ensemble)),
         "members": ("Members", _members(ensemble)),
     }
@@ -113,7 +117,8 @@ def _consensus(ensemble: BayesNetEnsemble) -> str:
         note=f"{count_of(left, 'edge')} of fewer members not shown." if left > 0 else "",
     )
     picture = consensus_svg(structure, domain, shares, "The consensus network")
-    return f'<p class="lead">{escaped(lead)}</p><div class="drawing">{picture}</div>{table}'
+    frame = '<div class="drawing" tabindex="0" role="group" aria-label="The consensus network">'
+    return f'<p class="lead">{escaped(lead)}</p>{frame}{picture}</div>{table}'
 
 
 def _members(ensemble: BayesNetEnsemble) -> str:

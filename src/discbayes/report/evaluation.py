@@ -40,6 +40,7 @@ _MAX_CLASSES_WITH_PERCENT = 8  # of a confusion matrix
 _MAX_CONFUSIONS = 30
 _MAX_LABELS = 5
 _SHADES = 8
+_ROWS = "rows of this report"
 _UNKNOWN_CLASSES = "classes that are unknown to the model"
 
 
@@ -54,19 +55,26 @@ def evaluation_html(clf: PosteriorClassifier, X: Any, y: Any, rows_are: str = ""
     posterior = classifier.posterior(rows)
     codes = class_codes(clf, y, len(posterior))
     names = clf.domain_.target.labels
-    quality = Quality(names, posterior, codes, rows=rows_are or "rows of this section")
+    quality = Quality(names, posterior, codes, rows=rows_are or _ROWS)
     charts = curves_html(posterior, codes, names)
     baseline = quality.metrics["base rate"]
     if isinstance(classifier, CalibratedPosterior):  # a pool has codes for each of its members
         charts += missing_charts(missing_curve(classifier, rows, codes), baseline, codes.size)
-    return _introduction(clf, codes, y, rows_are) + tables_html(quality) + charts_html(charts)
+    return tables_html(quality, _introduction(clf, codes, y, rows_are)) + charts_html(charts)
 
 
-def tables_html(quality: Quality) -> str:
-    """Return the sentence on the accuracy, the metrics, the confusion matrix and the classes."""
+def quality_of(clf: PosteriorClassifier, X: Any, y: Any, rows_are: str = "") -> Quality:
+    """Return the quality of the predictions of rows, as the section on them has it."""
+    posterior = clf.calibrated_posterior().posterior(clf.encode(X))
+    codes = class_codes(clf, y, len(posterior))
+    return Quality(clf.domain_.target.labels, posterior, codes, rows=rows_are or _ROWS)
+
+
+def tables_html(quality: Quality, note: str = "") -> str:
+    """Return the sentence on the accuracy, a note, the metrics, the confusions and the classes."""
     sentence = quality.sentence[0].upper() + quality.sentence[1:]
     return (
-        f'<p class="lead">{escaped(sentence)}.</p>{_metrics(quality)}{_confusions(quality)}'
+        f'<p class="lead">{escaped(sentence)}.</p>{note}{_metrics(quality)}{_confusions(quality)}'
         f"{_class_table(quality)}"
     )
 
@@ -250,7 +258,7 @@ def _class_table(quality: Quality) -> str:
     means = [
         np.nanmean(column) if np.isfinite(column).any() else np.nan for column in found[:, 1:].T
     ]
-    rows.append(("mean", f"{found[:, 0].mean():,.1f}", *map(number, means)))
+    rows.append(("mean", f"{found[:, 0].sum():,.0f}", *map(number, means)))
     header = ("class", "rows", "precision", "recall", "F1", "AUC", "average precision")
     note = "AUC and average precision are of each class against the others."
     return table_html("Class by class", header, rows, foot=1, note=note)

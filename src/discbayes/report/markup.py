@@ -13,6 +13,7 @@ from html import escape
 from discbayes._text import printable, shortened
 
 MAX_NAME = 48  # characters of a name in a table; the tooltip has all of them
+MAX_LONG_NAME = 200  # where a name is what the row or the chart is about
 
 
 def escaped(text: str) -> str:

@@ -37,6 +37,7 @@ from discbayes.report.drawing import network_caption, network_svg
 from discbayes.report.evaluation import evaluation_html
 from discbayes.report.heading import Heading
 from discbayes.report.markup import escaped, name_html
+from discbayes.report.model_card import card_html
 from discbayes.report.payload import payload
 from discbayes.report.summary import summary_html
 from discbayes.report.training_history import history_html
@@ -106,6 +107,7 @@ def make_report(
     y: Any = None,
     rows_are: str = "",
     heading: Heading | None = None,
+    by: Any = None,
 ) -> Report:
     """Return the HTML report of a fitted classifier.
 
@@ -119,6 +121,8 @@ def make_report(
         "test rows" if it is known that the classifier was not learned from these rows.
     heading : Heading, optional
         The title, the source of the data and a model card.
+    by : str or sequence, optional
+        A column of ``X``, or a value for each row: the model card has the metrics of each group.
 
     Returns
     -------
@@ -136,7 +140,7 @@ def make_report(
     check_rows(X, y)
     heading = heading or Heading()
     sections = {
-        "card": ("Model card", heading.card_html()),
+        "card": ("Model card", card_html(classifier, heading, X, y, by, rows_are)),
         "ask": ("Ask", _ask(classifier.network_)),
         "network": ("Network", _network(classifier)),
         "evaluation": (

@@ -158,7 +158,7 @@ def _settings(stage: Stage) -> tuple[str, str]:
         for k, (step, score) in enumerate(listed)
     ]
     title = f"Settings on held-out rows{_first_of(len(rows), len(scores))}"
-    return "", table_html(title, ("setting", "held out", ""), rows, kind="steps")
+    return "", table_html(title, ("setting", "held out", "choice"), rows, kind="steps")
 
 
 def _chosen(stage: Stage) -> tuple[str, str]:
@@ -172,7 +172,7 @@ def _chosen(stage: Stage) -> tuple[str, str]:
             for name, loss in list(compared.items())[:_MAX_LONG]
         ]
         title = f"Choices on held-out rows{_first_of(len(rows), len(compared))}"
-        tables.append(table_html(title, ("choice", "log loss", ""), rows, kind="steps"))
+        tables.append(table_html(title, ("setting", "log loss", "choice"), rows, kind="steps"))
     return "", "".join(tables)
 
 
@@ -186,7 +186,7 @@ def _lambdas(stage: Stage) -> tuple[str, str]:
             for lam, accuracy in list(accuracies.items())[:_MAX_LONG]
         ]
         title = "λ of the margin by held-out rows"
-        tables.append(table_html(title, ("λ", "accuracy", ""), rows, kind="steps"))
+        tables.append(table_html(title, ("λ", "accuracy", "choice"), rows, kind="steps"))
     return "", "".join(tables)
 
 

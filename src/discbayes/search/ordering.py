@@ -10,9 +10,12 @@ TAN-RO-CR              ``OrderBased("random", "cr")``
 TAN-OMI-CL             ``OrderBased("omi", "cl")``
 min-MI of Fig. 7       ``OrderBased("min-mi", "cl")``
 2-tree-OMI-CR          ``OrderBased("omi", "cr", evaluation=5, k=2)``
-TAN-OMI-CRCL           ``OrderBased("omi", "cr", parameters="cl")``
+TAN-OMI-CRCL           ``OrderBased("omi", "cr", parameters=cross_tuned)``
 TAN-OMI-CR-Ext         ``OrderBased("omi", "cr", refine=True)``
 =====================  ======================================================
+
+``cross_tuned`` is ``MaximumConditionalLikelihood(stopping="cross-tuning")``: P10 ends all fits of
+conditional likelihood so (6.1). It is for small data.
 """
 
 from __future__ import annotations

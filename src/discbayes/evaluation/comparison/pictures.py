@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discbayes._lazy_imports import leaf, need
-from discbayes.evaluation.method_names import short_name
+from discbayes.evaluation.method_names import DEFAULT_METHOD, short_name
 from discbayes.evaluation.result_blocks import Picture
 
 if TYPE_CHECKING:
     from discbayes.evaluation.comparison import Comparison
 
-ACROSS = 3  # diagrams side by side
-MAX_DIAGRAMS = 12
+ACROSS = 2  # diagrams side by side
+MAX_DIAGRAMS = 4
 N_BINS = 10
 
 
@@ -32,8 +32,8 @@ def pictures(found: Comparison) -> list[Picture]:
     kept = _posteriors(found)
     if kept:
         title = (
-            "How often the most probable class is right against its probability; bars: shares of"
-            " the test rows"
+            "How often the most probable class is right against its probability, of the default"
+            " and the methods with the best log loss; bars: shares of the test rows"
         )
         drawn.append(Picture("reliability", title, lambda: _reliability(kept)))
     return drawn
@@ -60,9 +60,9 @@ def _curves(found: Comparison) -> Any:
 
 
 def _posteriors(found: Comparison) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Return the held-out posteriors and classes of the best methods."""
+    """Return the held-out posteriors and classes of the default and the best other methods."""
     kept = {}
-    for method in found.ranked:
+    for method in sorted(found.ranked, key=lambda method: method != DEFAULT_METHOD):
         posterior = found.posteriors[method].astype(np.float64)
         rows = ~np.isnan(posterior[:, 0])
         if rows.any():
@@ -79,7 +79,8 @@ def _reliability(kept: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> Any:
         leaf("plot").reliability_diagram(shares, codes, n_bins=N_BINS, ax=ax)
         ax.get_legend().remove()
         ax.set_title(method, fontsize=10)
-        ax.set(xlabel="", ylabel="")
+        ax.set(xlabel="", ylabel="", xticks=(0, 0.5, 1), yticks=(0, 0.5, 1))
+        ax.label_outer()
     for ax in axes.flat[len(kept) :]:
         ax.set_visible(False)
     figure.supxlabel("probability of the most probable class", fontsize=10)

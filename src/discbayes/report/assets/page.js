@@ -833,4 +833,17 @@ const { Network } = DiscBayes;
 // The entry of the script in a report.
 
 startAskView(new Network(JSON.parse(document.getElementById("model").textContent)));
+
+// The model card by itself on paper.
+
+const printButton = document.getElementById("print-card");
+if (printButton !== null) {
+  const alone = document.documentElement.classList;
+  printButton.hidden = false;
+  printButton.addEventListener("click", () => {
+    alone.add("card-only");
+    window.addEventListener("afterprint", () => alone.remove("card-only"), { once: true });
+    window.print();
+  });
+}
 })();
