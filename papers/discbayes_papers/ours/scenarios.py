@@ -260,7 +260,7 @@ class _Notes(warnings.catch_warnings):
 class Figures:
     """The stored results by data set and method, for quick means over folds."""
 
-    def __init__(self, store: Store):
+    def __init__(self, store: Store | Sequence[Result]):
         self._results: dict[tuple[str, str], list[Result]] = defaultdict(list)
         for result in store:
             if result.measured:

@@ -10,8 +10,8 @@ from discbayes.classifier import BayesNetEnsemble
 from discbayes.classifier.fitting import UNLABELED
 from discbayes.cli import options
 from discbayes.cli.batch_input import fit_batches, reads_batches
+from discbayes.cli.card_file import read_card
 from discbayes.cli.console import UserError
-from discbayes.cli.model_card import read_card
 from discbayes.cli.outputs import check_output, is_standard, write_bytes
 from discbayes.cli.reading import stored_format
 from discbayes.cli.splits import add_splitting, hold_out, test_size

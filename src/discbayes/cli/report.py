@@ -11,7 +11,7 @@ import numpy as np
 from discbayes._memory import in_bytes
 from discbayes.classifier.predicting import PosteriorClassifier
 from discbayes.cli import options
-from discbayes.cli.model_card import read_card
+from discbayes.cli.card_file import read_card
 from discbayes.cli.models import labeled_rows, load_model, read_rows
 from discbayes.cli.outputs import check_output, is_standard, write_bytes
 
