@@ -131,10 +131,10 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
         Rows without a label (NaN or None) at fit. "error": they are refused. "drop": they are left
         out. "use": parameters are learned from them as well, as far as that lowers the log loss of
         held-out labeled rows; their weight is chosen by these, and may be 0. Generative parameters
-        take them by expectation-maximization over the class, "hybrid", "cl", "mm" and "ml-bn-svm"
-        add their marginal likelihood; others are refused. Cut points, structure, folds and
-        calibration are those of labeled rows. A `DataWarning` counts the rows and tells whether
-        they help. Rows must be in memory.
+        take them by expectation-maximization over the class, "auto", "levels", "hybrid", "cl", "mm"
+        and "ml-bn-svm" add their marginal likelihood; others are refused. Cut points, structure,
+        folds, calibration and what "auto" chooses are those of labeled rows. A `DataWarning` counts
+        the rows and tells whether they help. Rows must be in memory.
     unknown : {"marginalize", "error"}, default="marginalize"
         Values at prediction time that were not seen at fit: treated as missing, or an error.
     columns : {"strict", "by-name"}, default="strict"
@@ -356,14 +356,14 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
             data = opened.enter_context(rows.encode(encoder, progress))
             encoder.warn_of_unused()
             folds = assign_calibration_folds(plan, rows, encoder)
-            if rows.unlabeled is not None:
-                plan = use_unlabeled(plan, rows, encoder)
             pool = None
             if plan.chooses:
                 plan, pool = choose_network(plan, rows, encoder, folds)
                 if plan.encoder.missing != encoder.missing:
                     encoder = plan.new_encoder(encoder.domain_)
                     data = opened.enter_context(rows.encode(encoder, progress))
+            if rows.unlabeled is not None:  # the network is that of labeled rows
+                plan = use_unlabeled(plan, rows, encoder)
             if folds is None or pool is not None:
                 rows.close()  # they are not read again
             network, statistics = learn_all_rows(plan, data, encoder.classes_)

@@ -27,6 +27,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from discbayes._settings import require_integer, require_number
 from discbayes.counts import Counts
+from discbayes.data.domain import Encoded
 from discbayes.data.rows import Rows
 from discbayes.engine import Context, parallel_map
 from discbayes.kernels import level_tables as kernels
@@ -316,12 +317,14 @@ class LearnedWeights(NamedTuple):
 class PreparedLevels(NamedTuple):
     """Levels, and the rows of a fit of their weights.
 
-    With ``observed_only`` they have those cells only that occur.
+    With ``observed_only`` they have those cells only that occur. Rows without a label are no part
+    of the levels.
     """
 
     levels: BackoffLevels
     scores: LogScores
     observed_only: bool
+    unlabeled: LogScores | None = None
 
 
 class LevelWeightedCCBN(BaseEstimator):
@@ -358,6 +361,9 @@ class LevelWeightedCCBN(BaseEstimator):
     supports_blocks = True
     uses_two_resolutions = True
     begin: LearnedWeights | None = None  # the weights that a fit begins with
+    uses_unlabeled = True
+    # Rows without a label, whose likelihood is added to the objective (`semi_supervised.py`).
+    unlabeled_rows: Encoded | None = None
 
     def __init__(
         self,
@@ -450,10 +456,12 @@ class LevelWeightedCCBN(BaseEstimator):
         self._check()
         smoothing = HierarchicalSmoothing(bandwidth=self.bandwidth)
         levels = smoothing.levels(data, counts, structure, n_jobs)
-        observed_only = not data.n_missing.any()
+        others = self.unlabeled_rows
+        observed_only = others is None and not data.n_missing.any()
         layout = levels.observed if observed_only else levels.layout
         scores = LogScores(data, layout, True, n_jobs, levels.own_cells(observed_only))
-        return PreparedLevels(levels, scores, observed_only)
+        unlabeled = None if others is None else LogScores(others, layout, True, n_jobs)
+        return PreparedLevels(levels, scores, observed_only, unlabeled)
 
     def maximize(
         self,
@@ -512,6 +520,7 @@ class LevelWeightedCCBN(BaseEstimator):
             parameterization,
             context.n_jobs,
             self._penalty(parameterization, center),
+            unlabeled=prepared.unlabeled,
         )
         iterations = count_up(1)
 
