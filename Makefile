@@ -27,10 +27,16 @@ $(RUN):
 $(VENV)/.demo: pyproject.toml | $(RUN)
 	@echo "installing discbayes and what it needs, which takes a minute or two"
 	$(RUN) -m pip install --quiet --editable '.[cli,plot]' pandas  # frames in the examples of the README
+	$(BIN)/discbayes warmup --default
 	@touch $@
 
 $(VENV)/.test: pyproject.toml | $(RUN)
 	$(RUN) -m pip install --quiet --editable '.[cli,plot,solver,dask,test]' $(VERSIONS)
+	@touch $@
+
+$(VENV)/.warm: $(VENV)/.test
+	@echo "compiling the kernels, which takes a minute or two and is done once"
+	$(BIN)/discbayes warmup
 	@touch $@
 
 $(VENV)/.fuzz: pyproject.toml | $(VENV)/.test
@@ -69,7 +75,7 @@ demo: $(VENV)/.demo ## create the environment, install, and compare methods on e
 	$(BIN)/discbayes compare breast-cancer --missing 10,30,50,70 --folder demo --fresh
 	$(RUN) examples/demo.py
 
-test: $(VENV)/.test ## install what the tests need and run them all (PACKAGE="scores search": those of some packages)
+test: $(VENV)/.warm ## install what the tests need and run them all (PACKAGE="scores search": those of some packages)
 	$(RUN) -m pytest -n 2 $(TESTS)
 
 test-changed: $(VENV)/.test ## run the tests of the packages that differ from the last commit (SINCE=main: from another one)

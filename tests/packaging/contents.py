@@ -13,6 +13,7 @@ from pathlib import Path, PurePosixPath
 IN_WHEEL = (
     "discbayes/py.typed",
     "discbayes/kernels/signatures.txt",
+    "discbayes/kernels/signatures_of_default.txt",
     "discbayes/report/assets/page.js",
     "discbayes/report/assets/engine.js",
     "discbayes/report/assets/page.css",
