@@ -868,7 +868,7 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
             The price of asking for a column, in the unit of the costs: one for all, or by name,
             where those that are left out cost nothing.
         known : mapping of column names to values, optional
-            What is known before the first question.
+            What is known before the first question; values may be evidence of any kind.
         max_questions : int, default=50
             The number of questions in the tree.
         class_prior : sequence of float, optional
@@ -891,9 +891,10 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
             raise ValueError(
                 f"max_questions={max_questions!r} must be a whole number of at least 1"
             )
-        codes = self.encode(dict(known or {}))
         lookahead = self._lookahead(costs, prices, class_prior)
-        return build_questionnaire(self, lookahead, codes, max_questions)
+        codes, columns = self._encode_evidence(dict(known or {}))
+        observed = replace(lookahead, posterior=lookahead.posterior.with_evidence(columns))
+        return build_questionnaire(self, observed, codes, max_questions)
 
     @inference.one_warning()
     def next_question(
