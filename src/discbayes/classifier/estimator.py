@@ -1160,6 +1160,7 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
         title: str = "",
         source: str = "",
         card: Mapping[str, str] | None = None,
+        error_bars: ErrorBars | None = None,
     ) -> Any:
         """Make a single self-contained HTML report of the fitted classifier; it needs no server.
 
@@ -1175,13 +1176,15 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
             Rows that the classifier has not learned from. The report holds only figures of them.
         y : sequence of labels, optional
             The class labels of these rows.
-
         title : str, optional
             The title of the report; the name of the target by default.
         source : str, optional
             Where the data are from, such as "Ward 3, 2019 to 2024, 1,204 patients".
         card : mapping of str to str, optional
             A model card: headings such as "Intended use", "Limits" and "Contact", and their texts.
+        error_bars : ErrorBars, optional
+            What ``bootstrap`` or ``dirichlet`` of this classifier returned: a section shows how
+            sure probabilities are, those of ``X`` too, and how often edges are found again.
 
         Returns
         -------
@@ -1198,7 +1201,7 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
         True
         """
         heading = leaf("report.heading").Heading(title, source, card or {})
-        report = leaf("report").make_report(self, X, y, heading=heading)
+        report = leaf("report").make_report(self, X, y, heading=heading, error_bars=error_bars)
         if path is not None:
             report.save(path)
         return report
