@@ -455,7 +455,7 @@ def test_a_waterfall_with_error_bars():
     ends = [start + low[1, largest, place], start + high[1, largest, place]]
     np.testing.assert_allclose(drawn[0].get_xdata(), ends)
     assert ax.get_xlim()[0] < min(line.get_xdata().min() for line in drawn)
-    with pytest.raises(ValueError, match="error_bars.contributions\\(X\\) of the same rows"):
+    with pytest.raises(ValueError, match=r"error_bars\.contributions\(X\) of the same rows"):
         explanation.plot(intervals=(low[:1], high[:1]))
     with pytest.raises(ValueError, match="explain without against="):
         clf.explain(rows, against="setosa").plot(intervals=(low, high))
