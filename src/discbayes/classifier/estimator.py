@@ -869,7 +869,7 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
             The price of asking for a column, in the unit of the costs: one for all, or by name,
             where those that are left out cost nothing.
         known : mapping of column names to values, optional
-            What is known before the first question.
+            What is known before the first question; values may be evidence of any kind.
         max_questions : int, default=50
             The number of questions in the tree.
         class_prior : sequence of float, optional
@@ -889,9 +889,10 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
         1
         """
         require_integer("max_questions", max_questions, 1)
-        codes = self.encode(dict(known or {}))
         lookahead = self._lookahead(costs, prices, class_prior)
-        return build_questionnaire(self, lookahead, codes, max_questions)
+        codes, columns = self._encode_evidence(dict(known or {}))
+        observed = replace(lookahead, posterior=lookahead.posterior.with_evidence(columns))
+        return build_questionnaire(self, observed, codes, max_questions)
 
     @inference.one_warning()
     def next_question(
@@ -1157,6 +1158,7 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
         source: str = "",
         card: Mapping[str, str] | None = None,
         by: Any = None,
+        error_bars: ErrorBars | None = None,
     ) -> Any:
         """Make a single self-contained HTML report of the fitted classifier; it needs no server.
 
@@ -1172,7 +1174,6 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
             Rows that the classifier has not learned from. The report holds only figures of them.
         y : sequence of labels, optional
             The class labels of these rows.
-
         title : str, optional
             The title of the report; the name of the target by default.
         source : str, optional
@@ -1183,6 +1184,9 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
         by : str or sequence, optional
             A column of ``X`` such as "sex", or a value for each row: the model card has the metrics
             of each group.
+        error_bars : ErrorBars, optional
+            What ``bootstrap`` or ``dirichlet`` of this classifier returned: a section shows how
+            sure probabilities are, those of ``X`` too, and how often edges are found again.
 
         Returns
         -------
@@ -1199,7 +1203,9 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
         True
         """
         heading = leaf("report.heading").Heading(title, source, card or {})
-        report = leaf("report").make_report(self, X, y, heading=heading, by=by)
+        report = leaf("report").make_report(
+            self, X, y, heading=heading, by=by, error_bars=error_bars
+        )
         if path is not None:
             report.save(path)
         return report
