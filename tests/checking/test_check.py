@@ -368,7 +368,7 @@ def test_a_patient_with_several_rows_is_named_and_left_out(tmp_path):
 def test_one_command_leads_from_an_export_to_a_report(tmp_path, monkeypatch, capsys):
     ward(tmp_path)
     monkeypatch.chdir(tmp_path)
-    fast = ["--structure", "nb", "--parameters", "map", "--quiet"]
+    fast = ["--structure", "nb", "--parameters", "map"]
     command = ["fit", "ward.csv", "--target", "y", "-o", "m.json", *fast]
     assert main([*command, "--test-size", "0.3", "--report", "r.html"]) == 0
     out, err = capsys.readouterr()
@@ -390,7 +390,7 @@ def test_columns_that_give_the_class_away_are_said_to_fit(tmp_path, capsys):
     y = ["a", "b"] * 60
     columns = {"x": [str(k % 13) for k in range(120)], "code": [f"D{v}" for v in y], "y": y}
     path = file_of(tmp_path, table_of(columns))
-    fast = ["--structure", "nb", "--parameters", "map", "--quiet"]
+    fast = ["--structure", "nb", "--parameters", "map"]
     assert main(["fit", path, "--target", "y", "-o", str(tmp_path / "m.json"), *fast]) == 0
     assert "'code' (gives the class away)" in capsys.readouterr().err
 
@@ -425,7 +425,7 @@ def test_spellings_that_differ_by_case_or_spaces_are_named(tmp_path, capsys):
     texts = {each.kind: each.text for each in check(path, "y").findings}
     assert "'Yes', 'yes' differ by case or spaces only" in texts["similar classes"]
     assert "'Ja', 'ja '; 'Nein', 'nein' differ" in texts["similar values"]
-    fast = ["--structure", "nb", "--parameters", "map", "--quiet"]
+    fast = ["--structure", "nb", "--parameters", "map"]
     assert main(["fit", path, "--target", "y", "-o", str(tmp_path / "m.json"), *fast]) == 0
     assert "'smoker' (similar values), 'y' (similar classes)" in capsys.readouterr().err
 
@@ -448,7 +448,7 @@ def test_columns_of_one_name_are_named_with_their_places(tmp_path):
 def test_mixed_numbers_are_said_to_fit(tmp_path, capsys):
     numbers = ["1,5", "2.5", "3,25", "4.75"] * 10
     path = file_of(tmp_path, table_of({"x": numbers, "y": ["a", "b"] * 20}))
-    fast = ["--structure", "nb", "--parameters", "map", "--quiet"]
+    fast = ["--structure", "nb", "--parameters", "map"]
     assert main(["fit", path, "--target", "y", "-o", str(tmp_path / "m.json"), *fast]) == 0
     assert "'x' (mixed numbers)" in capsys.readouterr().err
 
@@ -461,3 +461,14 @@ def test_identifiers_are_known_in_any_order_and_beside_repeated_rows(tmp_path):
     named = [each.column for each in found.findings if each.kind == "identifier"]
     assert named == found.drop == ["case", "name"]
     assert "duplicate rows" in found.kinds
+
+
+def test_a_saved_model_is_scored_with_all_of_its_columns(tmp_path, capsys):
+    names = [f"n{k}" for k in range(90)]
+    y = ["a" if k % 3 else "b" for k in range(90)]
+    model = BayesNetClassifier("nb", "map", categorical="all")
+    model.fit(pd.DataFrame({"name": names}), pd.Series(y, name="y")).save(tmp_path / "m.json")
+    path = file_of(tmp_path, table_of({"name": names, "y": y}))
+    command = ["evaluate", path, "--target", "y", "--model", str(tmp_path / "m.json")]
+    assert main([*command, "--delimiter", ";"]) == 0
+    assert "left out" not in capsys.readouterr().err

@@ -490,7 +490,7 @@ def _similar(values: Iterable[str]) -> list[list[str]]:
     return [sorted(group) for group in groups.values() if len(group) > 1]
 
 
-def _told_similar(groups: Sequence[Sequence[str]]) -> str:
+def _told_similar(groups: Sequence[list[str]]) -> str:
     shown = "; ".join(", ".join(map(repr, group)) for group in sorted(groups)[:3])
     more = "; …" if len(groups) > 3 else ""
     return f"{shown}{more} differ by case or spaces only, and are different values"

@@ -56,7 +56,8 @@ def find_format(args: Namespace, source: str | bytes, text: Collection[str]) -> 
     plan = plan_reading(scan, csv_format(args), args.decimal, texts)
     args.csv = plan.csv
     _tell(args, scan, plan)
-    if hasattr(args, "drop"):
+    is_learning = hasattr(args, "drop") and getattr(args, "model", None) is None
+    if is_learning and args.target in scan.names:
         _check_columns(args, scan, plan)
     return csv_format(args)
 
@@ -91,7 +92,7 @@ def _check_columns(args: Namespace, scan: TableScan, plan: ReadingPlan) -> None:
         else:
             told += [(each.kind, column.name) for each in findings if _is_told(each)]
     told += [("mixed numbers", name) for name in plan.mixed if name not in settled]
-    if args.target in scan.names and scan.sample is not None:
+    if scan.sample is not None:
         labels = class_findings(scan.column(args.target), scan.n_rows, Counter())
         told += [(each.kind, args.target) for each in labels if each.kind == SIMILAR_CLASSES]
         known = {*settled, *refused}
@@ -104,7 +105,7 @@ def _check_columns(args: Namespace, scan: TableScan, plan: ReadingPlan) -> None:
         )
     if told:
         which = some_of([f"{name!r} ({kind})" for kind, name in told], 5)
-        complain("note", f"{which}: `discbayes check` says what may be done")
+        args.progress.stage(f"{which}: `discbayes check` says what may be done")
 
 
 def _is_told(finding: Finding) -> bool:
