@@ -463,6 +463,7 @@ def test_identifiers_are_known_in_any_order_and_beside_repeated_rows(tmp_path):
     assert "duplicate rows" in found.kinds
 
 
+@pytest.mark.filterwarnings("ignore:more cells than rows")
 def test_a_saved_model_is_scored_with_all_of_its_columns(tmp_path, capsys):
     names = [f"n{k}" for k in range(90)]
     y = ["a" if k % 3 else "b" for k in range(90)]
