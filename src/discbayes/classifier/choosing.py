@@ -308,8 +308,9 @@ class HeldOutFold:
 
     def generative_log_joint(self, choice: Choice, unusual: float) -> np.ndarray:
         """Return the log-joint of the held-out rows under the generative estimates of a pool."""
-        tables = self._prepared(choice.max_parents).levels.tables()
-        network = self.network(HierarchicalSmoothing(), tables)
+        smoothing, structure = HierarchicalSmoothing(), choice.of_structure(self.structure)
+        tables = smoothing.learn(self.data, self.counts, structure, self.context)
+        network = self.network(smoothing, tables)
         pool = LogPool(network.prior, network, 1.0, unusual=unusual)
         return pool.observed.log_joint_of(pool.hidden(self.codes))
 

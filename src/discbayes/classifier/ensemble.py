@@ -751,7 +751,9 @@ class _Member:
     @property
     def generative(self) -> BayesNet:
         """The network of generative estimates."""
-        return self._made(HierarchicalSmoothing(), self._prepared.levels.tables())
+        smoothing = HierarchicalSmoothing()
+        tables = smoothing.learn(self.data, self.counts, self.structure, self.context)
+        return self._made(smoothing, tables)
 
     def _made(self, learner: Any, tables: CPTs) -> BayesNet:
         plan = replace(self.plan, parameters=learner)
