@@ -91,7 +91,7 @@ class BayesNetEnsemble(PosteriorClassifier):
     ----------
     n_members : int, default=8
         The number of networks.
-    max_parents : int, default=2
+    max_parents : int, default=3
         The largest number of feature parents in a member.
     categorical : "auto", "all" or list, default="auto"
         The numeric columns that are categories, as in ``BayesNetClassifier``.
@@ -169,7 +169,7 @@ class BayesNetEnsemble(PosteriorClassifier):
         self,
         n_members: int = 8,
         *,
-        max_parents: int = 2,
+        max_parents: int = 3,
         categorical: str | Sequence[Any] = "auto",
         missing: str = AUTO,
         dates: str = EXPAND,
