@@ -70,9 +70,10 @@ def _with_optimistic_levels(*arguments: Any, **options: Any) -> Any:
 
 
 def _unsmoothed(bandwidth: str) -> dict[str, Any]:
-    smoothing = partial(HierarchicalSmoothing, **{bandwidth: 0.0})
+    settings: dict[str, Any] = {bandwidth: 0.0}
+    smoothing = partial(HierarchicalSmoothing, **settings)
     return {
-        f"{CHOOSING}.LevelWeightedCCBN": partial(LevelWeightedCCBN, **{bandwidth: 0.0}),
+        f"{CHOOSING}.LevelWeightedCCBN": partial(LevelWeightedCCBN, **settings),
         f"{CHOOSING}.HierarchicalSmoothing": smoothing,
         "discbayes.classifier.fitting.HierarchicalSmoothing": smoothing,
     }
