@@ -52,7 +52,7 @@ def nearness(variable, a, b):
     )
     if a == b:
         return 1.0
-    return float(np.exp(-0.5 * ((a - b) / 0.8) ** 2)) if n_intervals > 1 else 0.0
+    return float(np.exp(-0.5 * ((a - b) / 0.4) ** 2)) if n_intervals > 1 else 0.0
 
 
 def plain_levels(data, feature, parents, spread, strengths, pooled=False):
@@ -170,7 +170,7 @@ def test_an_interval_without_rows_reads_those_beside_it():
     learner = HierarchicalSmoothing(strengths=[3.0])
     theta = np.exp(learner.levels(data, count(data), structure).tables().log_table(3))
     assert (theta[1, 0, 1] > theta[0, 0, 1]).all()  # the middle one is nearer than the first
-    unsmoothed = HierarchicalSmoothing(strengths=[3.0], bandwidth=0)
+    unsmoothed = HierarchicalSmoothing(strengths=[3.0], parent_bandwidth=0)
     theta = np.exp(unsmoothed.levels(data, count(data), structure).tables().log_table(3))
     assert theta[1, 0] == pytest.approx(theta[0, 0])
 

@@ -53,7 +53,7 @@ TOLERANCE = 1e-4
 MAX_CHOICE_ROWS = 20_000  # that compared networks learn from: more rarely change the choice
 MIN_GAIN = 0.5  # standard errors, for more parameters
 MAX_CELLS = 4_000_000  # of all tables, for more than one parent: a fit takes some seconds
-PENALTIES = (10.0, 3.0, 1.0, 0.3, 0.1)  # of free parameters
+PENALTIES = (30.0, 10.0, 3.0, 1.0, 0.3, 0.1)  # of free parameters
 # of the weights of features, beyond those that all features share: the first, then away from it
 WEIGHT_PENALTY = 10.0
 WEIGHT_PENALTIES = ((30.0, 100.0), (3.0, 1.0))
@@ -184,7 +184,9 @@ class ChoiceComparison:
 
     def _with_more_parents(self, best: Choice) -> Choice:
         """Return the best of choices with more and more parents, as long as they help."""
-        while best.max_parents < MAX_PARENTS:
+        # where no feature has more parents, another number of them is the same network
+        most = min(MAX_PARENTS, max(part.most_parents for part in self.parts))
+        while best.max_parents < most:
             other = replace(best, max_parents=best.max_parents + 1)
             if max(part.n_cells(other) for part in self.parts) > MAX_CELLS:
                 break
@@ -284,6 +286,11 @@ class HeldOutFold:
     _learned: LearnedWeights | None = None
     _weights: dict[Choice, LearnedWeights] = field(default_factory=dict)
 
+    @property
+    def most_parents(self) -> int:
+        """The largest number of parents that a feature has."""
+        return max(map(len, self.structure.parents), default=0)
+
     def n_cells(self, choice: Choice) -> int:
         """Return the number of cells of all tables."""
         shapes = Layout.of(choice.of_structure(self.structure), self.data).shapes
@@ -316,8 +323,9 @@ class HeldOutFold:
 
     def generative_log_joint(self, choice: Choice, unusual: float) -> np.ndarray:
         """Return the log-joint of the held-out rows under the generative estimates of a pool."""
-        tables = self._prepared(choice.max_parents).levels.tables()
-        network = self.network(HierarchicalSmoothing(), tables)
+        smoothing, structure = HierarchicalSmoothing(), choice.of_structure(self.structure)
+        tables = smoothing.learn(self.data, self.counts, structure, self.context)
+        network = self.network(smoothing, tables)
         pool = LogPool(network.prior, network, 1.0, unusual=unusual)
         return pool.observed.log_joint_of(pool.hidden(self.codes))
 

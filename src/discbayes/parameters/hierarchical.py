@@ -39,7 +39,7 @@ from discbayes.parameters.configurations import Configurations
 
 STRENGTHS = (3.0, 10.0, 30.0, 100.0, 300.0)
 BANDWIDTH = 1.5  # intervals, if there are as many as USUAL_INTERVALS
-PARENT_BANDWIDTH = 0.8  # coarse intervals, or values of an ordered parent
+PARENT_BANDWIDTH = 0.4  # coarse intervals, or values of an ordered parent
 USUAL_INTERVALS = 32
 TINY = 1e-300
 
@@ -207,7 +207,10 @@ class HierarchicalSmoothing(BaseEstimator):
         The standard deviation by which counts of a numeric feature are spread over neighboring
         intervals, and those of ordered categories over neighboring values: in intervals, and in
         32nds of the rows between them, whichever spreads less. So an interval with many rows keeps
-        its counts. With 0 nothing is spread, over the values of parents neither.
+        its counts. 0 for no spreading.
+    parent_bandwidth : float, default=0.4
+        The same for the values of numeric and ordered parents, as their children see them: in
+        coarse intervals. A value keeps its own counts whole. 0 for no spreading.
 
     Examples
     --------
@@ -225,9 +228,15 @@ class HierarchicalSmoothing(BaseEstimator):
     missing = "available"
     uses_two_resolutions = True
 
-    def __init__(self, strengths: Sequence[float] = STRENGTHS, bandwidth: float = BANDWIDTH):
+    def __init__(
+        self,
+        strengths: Sequence[float] = STRENGTHS,
+        bandwidth: float = BANDWIDTH,
+        parent_bandwidth: float = PARENT_BANDWIDTH,
+    ):
         self.strengths = strengths
         self.bandwidth = bandwidth
+        self.parent_bandwidth = parent_bandwidth
 
     def learn(self, data: Rows, counts: Counts, structure: Structure, context: Context) -> CPTs:
         """Learn the tables of a structure.
@@ -327,10 +336,12 @@ class HierarchicalSmoothing(BaseEstimator):
         strengths = np.asarray(self.strengths, float)
         if strengths.ndim != 1 or not strengths.size or not (strengths > 0).all():
             raise ValueError(f"strengths={self.strengths!r} must be positive numbers")
-        if not (np.isfinite(strengths).all() and np.isfinite(self.bandwidth)):
-            raise ValueError("strengths and bandwidth must be finite numbers")
-        if self.bandwidth < 0:
-            raise ValueError(f"bandwidth={self.bandwidth!r} must be at least 0")
+        if not np.isfinite(strengths).all():
+            raise ValueError("strengths must be finite numbers")
+        for name in ("bandwidth", "parent_bandwidth"):
+            value = getattr(self, name)
+            if not (np.isfinite(value) and value >= 0):
+                raise ValueError(f"{name}={value!r} must be a finite number that is at least 0")
 
     def _spread(self, domain: Domain, feature: int, counts: np.ndarray) -> np.ndarray | None:
         """Return where the counts of each interval or ordered value go; None to themselves."""
@@ -355,12 +366,12 @@ class HierarchicalSmoothing(BaseEstimator):
         The rows do not sum to one: a value keeps its counts.
         """
         n_ordered = _n_ordered(parent)
-        if n_ordered < 3 or not self.bandwidth:
+        if n_ordered < 3 or not self.parent_bandwidth:
             return None
         place = np.arange(n_ordered)
         near = np.eye(parent.card)
         near[:n_ordered, :n_ordered] = np.exp(
-            -0.5 * ((place[:, None] - place) / PARENT_BANDWIDTH) ** 2
+            -0.5 * ((place[:, None] - place) / self.parent_bandwidth) ** 2
         )
         return near
 

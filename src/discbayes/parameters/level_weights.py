@@ -48,6 +48,8 @@ from discbayes.parameters.problem import Penalty, Problem
 
 CLASS_FACTOR = 3.0  # on the penalty, for the deviations of classes
 SHARED_PENALTY = 1.0  # of the deviation of a shared weight from one
+# coarse intervals: more than for the generative estimates, as weights make up for what it blurs
+PARENT_BANDWIDTH = 0.8
 PRIOR_PENALTY = 0.1  # of the deviation of the class parameters from the class shares
 PART_CELLS = 50_000  # of the tables that a thread computes
 # iterations of little gain after which a fit ends: without free cells, and with them
@@ -330,7 +332,7 @@ class PreparedLevels(NamedTuple):
 class LevelWeightedCCBN(BaseEstimator):
     """Normalized tables of weighted back-off levels that maximize Σ log P(y | x).
 
-    Weights of one and no free cells are the generative model, ``HierarchicalSmoothing``. Training
+    Weights of one and no free cells are a generative model, ``HierarchicalSmoothing``. Training
     rows read the levels leave-one-out; missing values are marginalized exactly.
 
     Parameters
@@ -348,6 +350,8 @@ class LevelWeightedCCBN(BaseEstimator):
     tol : float, default=3e-5
         The fit ends when an iteration raises the mean log P(y | x) by less than this, relative to
         ``max(|mean|, 1)``.
+    parent_bandwidth : float, default=0.8
+        Its bandwidth for the values of parents.
 
     Examples
     --------
@@ -372,12 +376,14 @@ class LevelWeightedCCBN(BaseEstimator):
         bandwidth: float = BANDWIDTH,
         max_iter: int = 150,
         tol: float = 3e-5,
+        parent_bandwidth: float = PARENT_BANDWIDTH,
     ):
         self.weight_penalty = weight_penalty
         self.cell_penalty = cell_penalty
         self.bandwidth = bandwidth
         self.max_iter = max_iter
         self.tol = tol
+        self.parent_bandwidth = parent_bandwidth
 
     def learn(self, data: Rows, counts: Counts, structure: Structure, context: Context) -> CPTs:
         """Learn the tables of a structure.
@@ -454,7 +460,9 @@ class LevelWeightedCCBN(BaseEstimator):
         True
         """
         self._check()
-        smoothing = HierarchicalSmoothing(bandwidth=self.bandwidth)
+        smoothing = HierarchicalSmoothing(
+            bandwidth=self.bandwidth, parent_bandwidth=self.parent_bandwidth
+        )
         levels = smoothing.levels(data, counts, structure, n_jobs)
         others = self.unlabeled_rows
         observed_only = others is None and not data.n_missing.any()
