@@ -42,14 +42,15 @@ from discbayes.engine import Context, Interrupts, Progress
 from discbayes.inference import log_marginal
 from discbayes.network import CPTs, Layout, Structure
 from discbayes.parameters import HierarchicalSmoothing, LevelWeightedCCBN
-from discbayes.parameters.level_weights import LearnedWeights, PreparedLevels
+from discbayes.parameters.level_weights import PreparedLevels
 from discbayes.search import KDB, NaiveBayes
 
 MAX_LOSS = 20.0  # nats: one row must not decide
 # of the fits that are compared: their order is clear by then
 MAX_ITER = 40
 MAX_FINAL_ITER = 500  # of the fit on all rows, which ends before
-TOLERANCE = 1e-4
+# of these fits: a thousandth of the loss, which chance moves by more, within limits
+TOLERANCE, TOLERANCES = 1e-3, (1e-4, 3e-4)
 MAX_CHOICE_ROWS = 20_000  # that compared networks learn from: more rarely change the choice
 MIN_GAIN = 0.5  # standard errors, for more parameters
 MAX_CELLS = 4_000_000  # of all tables, for more than one parent: a fit takes some seconds
@@ -145,7 +146,6 @@ def choose_network(
         unusual = UNUSUAL if plan.chooses_missing and plan.encoder.missing == "value" else 0.0
         predicted = [part.generative_log_joint(chosen, unusual) for part in parts] if pools else []
     plan = _with_choice(plan, chosen)
-    plan.parameters.begin = parts[0].weights_of(chosen)
     if not pools:
         return plan, None
     factors, shares = calibration_weights(plan, folds, encoder.classes_)
@@ -281,8 +281,7 @@ class HeldOutFold:
     context: Context
     _kept: dict[int, PreparedLevels] = field(default_factory=dict)
     _latest: dict[int, np.ndarray] = field(default_factory=dict)
-    _learned: LearnedWeights | None = None
-    _weights: dict[Choice, LearnedWeights] = field(default_factory=dict)
+    _loss: float = 0.0  # of the rows to learn from, in the latest fit
 
     def n_cells(self, choice: Choice) -> int:
         """Return the number of cells of all tables."""
@@ -291,17 +290,13 @@ class HeldOutFold:
 
     def losses(self, choice: Choice) -> np.ndarray:
         """Return the log loss of each held-out row."""
-        quick = choice.parameters.set_params(max_iter=MAX_ITER, tol=TOLERANCE)
+        tol = float(np.clip(TOLERANCE * self._loss, *TOLERANCES))
+        quick = choice.parameters.set_params(max_iter=MAX_ITER, tol=tol)
         prepared = self._prepared(choice.max_parents)
-        start = self._latest.get(choice.max_parents, self._learned)
+        start = self._latest.get(choice.max_parents)
         weights, outcome = quick.maximize(prepared, self.context, start)
-        self._latest[choice.max_parents] = outcome.point
-        self._learned = self._weights[choice] = weights.learned(outcome.point)
+        self._latest[choice.max_parents], self._loss = outcome.point, outcome.value
         return self.losses_of(self.network(quick, weights.tables(outcome.point)))
-
-    def weights_of(self, choice: Choice) -> LearnedWeights:
-        """Return the weights that were learned."""
-        return self._weights[choice]
 
     def losses_of(self, network: BayesNet) -> np.ndarray:
         """Return the log loss of each held-out row under a network."""
