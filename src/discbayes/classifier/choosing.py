@@ -49,8 +49,7 @@ MAX_LOSS = 20.0  # nats: one row must not decide
 # of the fits that are compared: their order is clear by then
 MAX_ITER = 40
 MAX_FINAL_ITER = 500  # of the fit on all rows, which ends before
-# of these fits: a thousandth of the loss, which chance moves by more, within limits
-TOLERANCE, TOLERANCES = 1e-3, (1e-4, 3e-4)
+TOLERANCE = 1e-4
 MAX_CHOICE_ROWS = 20_000  # that compared networks learn from: more rarely change the choice
 MIN_GAIN = 0.5  # standard errors, for more parameters
 MAX_CELLS = 4_000_000  # of all tables, for more than one parent: a fit takes some seconds
@@ -281,7 +280,6 @@ class HeldOutFold:
     context: Context
     _kept: dict[int, PreparedLevels] = field(default_factory=dict)
     _latest: dict[int, np.ndarray] = field(default_factory=dict)
-    _loss: float = 0.0  # of the rows to learn from, in the latest fit
 
     def n_cells(self, choice: Choice) -> int:
         """Return the number of cells of all tables."""
@@ -290,12 +288,11 @@ class HeldOutFold:
 
     def losses(self, choice: Choice) -> np.ndarray:
         """Return the log loss of each held-out row."""
-        tol = float(np.clip(TOLERANCE * self._loss, *TOLERANCES))
-        quick = choice.parameters.set_params(max_iter=MAX_ITER, tol=tol)
+        quick = choice.parameters.set_params(max_iter=MAX_ITER, tol=TOLERANCE)
         prepared = self._prepared(choice.max_parents)
         start = self._latest.get(choice.max_parents)
         weights, outcome = quick.maximize(prepared, self.context, start)
-        self._latest[choice.max_parents], self._loss = outcome.point, outcome.value
+        self._latest[choice.max_parents] = outcome.point
         return self.losses_of(self.network(quick, weights.tables(outcome.point)))
 
     def losses_of(self, network: BayesNet) -> np.ndarray:
