@@ -473,7 +473,7 @@ def _check_words(facts: ColumnFacts, report: _Reporter) -> _Verdict:
         return _Verdict("numbers and words", fit, "missing")
     similar = _similar(set(column.values) - set(facts.marks))
     if similar:
-        say("similar values", SUSPICION, _told_similar(similar), "write them in one way")
+        report("similar values", SUSPICION, _told_similar(similar), "write them in one way")
     if facts.n_distinct > TEXT_VALUES:
         text = f"{facts.n_distinct:,} different texts: few rows have each of them"
         report("many values", NOTE, text, "join them into fewer")

@@ -42,7 +42,7 @@ from discbayes.engine import Context
 from discbayes.inference import log_marginal
 from discbayes.network import CPTs, Layout, Structure
 from discbayes.parameters import HierarchicalSmoothing, LevelWeightedCCBN
-from discbayes.parameters.level_weights import LearnedWeights, PreparedLevels
+from discbayes.parameters.level_weights import PreparedLevels
 from discbayes.search import KDB, NaiveBayes
 
 MAX_LOSS = 20.0  # nats: one row must not decide
@@ -145,7 +145,6 @@ def choose_network(
         unusual = UNUSUAL if plan.chooses_missing and plan.encoder.missing == "value" else 0.0
         predicted = [part.generative_log_joint(chosen, unusual) for part in parts] if pools else []
     plan = _with_choice(plan, chosen)
-    plan.parameters.begin = parts[0].weights_of(chosen)
     if not pools:
         return plan, None
     factors, shares = calibration_weights(plan, folds, encoder.classes_)
@@ -283,8 +282,6 @@ class HeldOutFold:
     context: Context
     _kept: dict[int, PreparedLevels] = field(default_factory=dict)
     _latest: dict[int, np.ndarray] = field(default_factory=dict)
-    _learned: LearnedWeights | None = None
-    _weights: dict[Choice, LearnedWeights] = field(default_factory=dict)
 
     @property
     def most_parents(self) -> int:
@@ -300,15 +297,10 @@ class HeldOutFold:
         """Return the log loss of each held-out row."""
         quick = choice.parameters.set_params(max_iter=MAX_ITER, tol=TOLERANCE)
         prepared = self._prepared(choice.max_parents)
-        start = self._latest.get(choice.max_parents, self._learned)
+        start = self._latest.get(choice.max_parents)
         weights, outcome = quick.maximize(prepared, self.context, start)
         self._latest[choice.max_parents] = outcome.point
-        self._learned = self._weights[choice] = weights.learned(outcome.point)
         return self.losses_of(self.network(quick, weights.tables(outcome.point)))
-
-    def weights_of(self, choice: Choice) -> LearnedWeights:
-        """Return the weights that were learned."""
-        return self._weights[choice]
 
     def losses_of(self, network: BayesNet) -> np.ndarray:
         """Return the log loss of each held-out row under a network."""

@@ -37,6 +37,7 @@ from discbayes.kernels.quasi_newton import dot
 from discbayes.network import CPTs, Structure
 from discbayes.objectives import ConditionalLikelihood, Objective
 from discbayes.optim import Outcome, lbfgs, until_interrupted
+from discbayes.parameters.configurations import Configurations
 from discbayes.parameters.hierarchical import (
     BANDWIDTH,
     BackoffLevels,
@@ -55,7 +56,7 @@ PART_CELLS = 50_000  # of the tables that a thread computes
 # iterations of little gain after which a fit ends: without free cells, and with them
 PATIENCE = 4, 2
 CELL_WORK = 4.0  # nanoseconds for each number of a level
-SINGLE_TOL = 1e-6  # of a fit whose steps single precision does not hide
+SINGLE_TOL = 1e-4  # of fits that are compared only: single precision is enough for them
 
 
 class LevelWeights:
@@ -74,6 +75,8 @@ class LevelWeights:
         the weights are learned.
     single : bool, default=False
         Whether tables are computed in single precision.
+    configurations : Configurations, optional
+        Which cells tables have instead, not as differences; nothing is learned from rows.
     """
 
     normalized, repeats = True, 1.0
@@ -86,10 +89,13 @@ class LevelWeights:
         n_jobs: int | None = None,
         observed_only: bool = False,
         single: bool = False,
+        configurations: Configurations | None = None,
     ):
         self.layout, self.n_prior = levels.layout, levels.layout.n_classes
         self.levels, self.n_jobs = levels, n_jobs
         self.configurations = levels.observed if observed_only else levels.whole
+        if configurations is not None:
+            self.configurations = configurations
         self._arrays = levels.arrays(self.configurations, single)
         self._usual = levels.usual if observed_only else np.full_like(levels.usual, -1)
         # classes in memory: of levels, and of the tables that are written
@@ -223,43 +229,17 @@ class LevelWeights:
 
     def tables(self, free: np.ndarray) -> CPTs:
         """Return the tables of the parameters, with all parent configurations."""
-        whole = LevelWeights(self.levels, bool(self.n_free), self.n_jobs)
-        prior, cells = whole.numbers(free)
+        distinct, reads = self.levels.distinct
+        some = LevelWeights(self.levels, bool(self.n_free), self.n_jobs, configurations=distinct)
+        prior, cells = some.numbers(free)
         log_prior = prior - np.logaddexp.reduce(prior)
-        return CPTs(self.layout, log_prior, cells[: self.layout.size].copy())
-
-    def learned(self, free: np.ndarray) -> LearnedWeights:
-        """Return the weights, to begin another fit with."""
-        prior, shared, deviations, _ = self.split(free)
-        n_levels = self.level_of.size
-        by_class = deviations[n_levels:].reshape(n_levels, self.n_prior)
-        by_level = np.column_stack([deviations[:n_levels], by_class])
-        return LearnedWeights(self._arrays.first, prior, shared, by_level)
-
-    def start_like(self, learned: LearnedWeights) -> np.ndarray:
-        """Return parameters with the weights of other levels of the same features.
-
-        A level that those do not have has the last of the weights that features share.
-        """
-        free = self.start()
-        first = self._arrays.first
-        if learned.first.size != first.size or learned.prior.size != self.n_prior:
-            return free
-        prior, shared, deviations, _ = self.split(free)
-        prior[:] = learned.prior
-        n_shared = min(shared.size, learned.shared.size)
-        if n_shared:
-            shared[:n_shared], shared[n_shared:] = (
-                learned.shared[:n_shared],
-                learned.shared[n_shared - 1],
-            )
-        feature = np.repeat(np.arange(first.size - 1), np.diff(first))
-        there = self.level_of < np.diff(learned.first)[feature]
-        found = learned.deviations[(learned.first[feature] + self.level_of)[there]]
-        n_levels = self.level_of.size
-        deviations[:n_levels][there] = found[:, 0]
-        deviations[n_levels:].reshape(n_levels, self.n_prior)[there] = found[:, 1:]
-        return free
+        log_theta = np.empty(self.layout.size)
+        for i, lines in enumerate(reads):
+            found = cells[distinct.offsets[i] : distinct.offsets[i + 1]]
+            size = self.layout.cards[i] * self.n_prior
+            table = self.layout.table(log_theta, i).reshape(-1, size)
+            np.take(found.reshape(-1, size), lines, axis=0, out=table)
+        return CPTs(self.layout, log_prior, log_theta)
 
 
 def _parts(sizes: np.ndarray) -> list[tuple[int, int]]:
@@ -305,15 +285,6 @@ def _curvature(problem: Problem, point: np.ndarray) -> np.ndarray:
     # the first step moves the cells of all features of a row, which add up
     n_features = weights.layout.structure.n_features
     return (penalty.strengths + of_data) * n_features / problem.total_weight
-
-
-class LearnedWeights(NamedTuple):
-    """The weights of a fit, for fits of other levels of the same features to begin with."""
-
-    first: np.ndarray  # the first level of each feature
-    prior: np.ndarray
-    shared: np.ndarray
-    deviations: np.ndarray  # of each level: that of all classes, and of each
 
 
 class PreparedLevels(NamedTuple):
@@ -364,7 +335,6 @@ class LevelWeightedCCBN(BaseEstimator):
 
     supports_blocks = True
     uses_two_resolutions = True
-    begin: LearnedWeights | None = None  # the weights that a fit begins with
     uses_unlabeled = True
     # Rows without a label, whose likelihood is added to the objective (`semi_supervised.py`).
     unlabeled_rows: Encoded | None = None
@@ -418,7 +388,7 @@ class LevelWeightedCCBN(BaseEstimator):
         True
         """
         prepared = self.prepare(data, counts, structure, context.n_jobs)
-        weights, outcome = self.maximize(prepared, context, self.begin)
+        weights, outcome = self.maximize(prepared, context)
         if not outcome.converged:
             warnings.warn(
                 f"the objective was still rising after max_iter={self.max_iter} iterations: raise"
@@ -475,7 +445,7 @@ class LevelWeightedCCBN(BaseEstimator):
         self,
         prepared: PreparedLevels,
         context: Context,
-        start: np.ndarray | LearnedWeights | None = None,
+        start: np.ndarray | None = None,
     ) -> tuple[LevelWeights, Outcome]:
         """Maximize the conditional likelihood of prepared rows.
 
@@ -485,9 +455,8 @@ class LevelWeightedCCBN(BaseEstimator):
             The levels, and the rows.
         context : Context
             Threads, and where iterations are recorded.
-        start : ndarray or LearnedWeights, optional
-            The parameters of another fit of the same levels, or the weights of one of other levels
-            of the same features, to begin with.
+        start : ndarray, optional
+            The parameters of another fit of the same levels, to begin with.
 
         Returns
         -------
@@ -518,9 +487,7 @@ class LevelWeightedCCBN(BaseEstimator):
         )
         center = parameterization.start()
         begin = center.copy()
-        if isinstance(start, LearnedWeights):
-            begin = parameterization.start_like(start)
-        elif start is not None:
+        if start is not None:
             begin[: start.size] = start[: begin.size]
         problem = Problem(
             ConditionalLikelihood(),
