@@ -215,8 +215,8 @@ class LogPool(Calibration):
     """A log pool of a discriminative network and its generative estimates.
 
     Tables that are learned for complete rows are best on complete rows; with missing values the
-    generative estimates of the same tables are better. With r the share of missing values of a row
-    beyond the usual one, and b the logarithms of the class shares::
+    generative estimates of the same structure are better. With r the share of missing values of a
+    row beyond the usual one, and b the logarithms of the class shares::
 
         log P(c | x) = b + w·(log P_network − b) + (1 − w)·τ·(log P_generative − b) + constant,
         w = u·(1 − r)⁸,  τ = scale^(1 − r)
