@@ -65,10 +65,8 @@ def read(content: bytes) -> None:
 
 def check_predictions(classifier) -> None:
     """Check that probabilities are computed, or refused because of ``max_cells``."""
-    features = classifier.network_.domain.features
-    rows = np.array(
-        [[None] * len(features), [_some_value(variable) for variable in features]], dtype=object
-    )
+    row = damage.row_of(classifier.network_.domain)
+    rows = np.array([[None] * len(row), row], dtype=object)
     try:
         found = classifier.predict_proba(rows)
     except ValueError as error:
@@ -77,12 +75,6 @@ def check_predictions(classifier) -> None:
         raise
     assert np.isfinite(found).all()
     assert np.allclose(found.sum(axis=1), 1, atol=1e-9)
-
-
-def _some_value(variable):
-    if variable.cuts is not None:
-        return variable.cuts[0] if variable.cuts else 0.0
-    return variable.values[-1] if variable.values else None
 
 
 def change(data: bytes, seed: int) -> bytes | None:

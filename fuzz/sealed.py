@@ -75,8 +75,9 @@ def check_answers(classifier: object) -> None:
     members = getattr(classifier, "members_", None)
     network = classifier.network_ if members is None else members[-1].network_
     features = network.domain.features
-    rows = np.array([[None] * len(features), [some_value(each) for each in features]], dtype=object)
-    rows = np.vstack([rows, np.where(np.arange(len(features)) % 2, rows[0], rows[1])])
+    row = damage.row_of(network.domain)
+    rows = np.array([[None] * len(row), row], dtype=object)
+    rows = np.vstack([rows, np.where(np.arange(len(row)) % 2, rows[0], rows[1])])
     answers = {
         "predict_proba": lambda: check_shares(classifier.predict_proba(rows).sum(axis=1)),
         "predict": lambda: classifier.predict(rows),
@@ -97,13 +98,6 @@ def check_shares(totals: np.ndarray) -> None:
     """Check probabilities: they sum to one."""
     if not np.allclose(totals, 1, atol=1e-9):
         raise BrokenPromiseError(f"probabilities sum to {totals}")
-
-
-def some_value(variable: object) -> object:
-    """Return a value of a variable."""
-    if variable.cuts is not None:
-        return variable.cuts[0] if variable.cuts else 0.0
-    return variable.values[-1] if variable.values else None
 
 
 # Limits

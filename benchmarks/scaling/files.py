@@ -47,6 +47,8 @@ FITS: dict[str, Choice] = {  # on which of the sizes, the smallest first
     "SGDClassifier, 3 epochs": _first,
     "NB + CCBN-d": _ends,
     "TAN-fCLL + CCBN-w": _ends,
+    "default": _all,
+    "default, in memory": _first,
 }
 # where nothing is measured: processes start slowly
 TRIED = ("NB + MAP", "NB + MAP, in memory", "TAN-fCLL + CCBN-w")

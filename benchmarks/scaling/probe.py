@@ -39,7 +39,7 @@ OURS: dict[str, BayesNetClassifier] = {
         "TAN-fCLL + CCBN-w": ("tan-fcll", WeightedCCBN(max_iter=ITERATIONS)),
         "NB + CCBN-d": ("nb", DiscriminativeCCBN(max_iter=ITERATIONS)),
     }.items()
-}
+} | {"default": BayesNetClassifier(random_state=0, n_jobs=N_JOBS)}
 PEERS: dict[str, Callable[[], Peer]] = {
     "CategoricalNB": NaiveBayes,
     "SGDClassifier": lambda: Regression(1),

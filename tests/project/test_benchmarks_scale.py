@@ -278,9 +278,11 @@ def test_verdicts_and_forecasts(all_measured):
         assert 0 < small[name].seconds < large[name].seconds
         assert small[name].moved < large[name].moved
     all_measured.add(Line("files", "TAN-fCLL + MAP", 20_000, seconds=20.0, peak_mb=1600.0))
-    assert [row.ok for row in verdicts(all_measured) if "largest memory" in row.what] == [
-        False,
-        True,
+    all_measured.add(Line("files", "default", 20_000, seconds=40.0, peak_mb=400.0))
+    refused = [row.what for row in verdicts(all_measured) if row.ok is False]
+    assert refused == [
+        "TAN-fCLL + MAP, 20,000 rows, largest memory",
+        "default, exponent of the rows in the time",
     ]
     trees = large["TAN-fCLL + ML or MAP"]
     assert trees.rounds == 2 + pair_rounds(SCENARIOS[list(SCENARIOS)[-1]])

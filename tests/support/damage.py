@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import copy
+import datetime
 import functools
 import json
 import tempfile
@@ -91,6 +92,19 @@ def good_files():
         for name, model in models.items():
             model.save(Path(folder) / name)
         return {name: (Path(folder) / name).read_bytes() for name in models}
+
+
+def row_of(domain):
+    """A row of a domain: the last value or the first cut point of each column, and a date."""
+    row = {}
+    for variable in domain.features:
+        if variable.date is not None:
+            row[variable.date.column] = datetime.date(2023, 1, 1)
+        elif variable.cuts is not None:
+            row[variable.name] = variable.cuts[0] if variable.cuts else 0.0
+        else:
+            row[variable.name] = variable.values[-1] if variable.values else None
+    return list(row.values())
 
 
 def documents():

@@ -30,10 +30,9 @@ def numba_type(kind: ArgumentType) -> Any:
         dtype = numba.from_dtype(np.dtype(kind.dtype))
         return numba.types.Array(dtype, kind.ndim, kind.order, readonly=kind.read_only)
     if isinstance(kind, RecordType):
-        items = [numba_type(item) for item in kind.items]
-        if not kind.name:
-            return numba.types.Tuple(items)
-        return numba.types.NamedTuple(items, record_class(kind.name))
+        items = tuple(map(numba_type, kind.items))
+        kept = record_class(kind.name) if kind.name else None
+        return numba.types.BaseTuple.from_types(items, kept)  # one class if all items are alike
     return numba.types.none if kind == "none" else numba.from_dtype(np.dtype(kind))
 
 
