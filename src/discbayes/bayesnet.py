@@ -17,7 +17,7 @@ from discbayes._arrays import WithArrays
 from discbayes._deprecation import renamed_method, warn_renamed
 from discbayes._lazy_imports import leaf
 from discbayes._settings import require_integer
-from discbayes._text import count_of, listed
+from discbayes._text import count_of, listed, shortened
 from discbayes.data import Domain, Evidence, FrameEncoder, Variable
 from discbayes.data.evidence import EvidenceColumn, evidence_columns
 from discbayes.data.frames import frame_like, free_name, make_frame, values_of, with_own_values
@@ -685,9 +685,12 @@ class BayesNet(WithOldLimits, WithArrays):
                 f" {sorted(repeated) or 'nothing'}"
             )
         with self._named_limits():
-            probabilities = inference.joint_posterior(
-                tables, positions, known, self.inference_options
-            )
+            try:
+                probabilities = inference.joint_posterior(
+                    tables, positions, known, self.inference_options
+                )
+            except inference.ImpossibleEvidenceError:
+                raise _impossible(evidence) from None
         labels = tuple(tuple(self._variable(p).labels) for p in positions)
         return Posterior(tuple(asked), labels, probabilities)
 
@@ -729,9 +732,7 @@ class BayesNet(WithOldLimits, WithArrays):
                 tables, codes, classes, self.inference_options
             )
         if value[0] == -np.inf:
-            raise ValueError(
-                "the evidence has probability zero under this network, so nothing follows from it"
-            )
+            raise _impossible(evidence)
         found = {
             v.name: v.decode([filled[i, 0]])[0]
             for i, v in enumerate(self.domain.features)
@@ -1336,6 +1337,15 @@ class BayesNet(WithOldLimits, WithArrays):
         if CLASS in given:
             known[CLASS] = int(self._encoder.transform_y([given[CLASS]])[0])
         return known
+
+
+def _impossible(evidence: Mapping[str, Any] | None) -> ValueError:
+    """Return the error for evidence that has probability zero, with its columns."""
+    given = (evidence or {}).items()
+    named = listed((f"{name!r} = {shortened(repr(value), 60)}" for name, value in given), show=str)
+    return ValueError(
+        f"the evidence {named} has probability zero under this network, so nothing follows from it"
+    )
 
 
 def _distributions(table: Any, shape: tuple[int, ...], name: str) -> np.ndarray:

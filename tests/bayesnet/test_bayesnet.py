@@ -314,7 +314,7 @@ def test_impossible_evidence_is_refused():
     )
     for ask in (lambda net: net.query("y", {"a": "v"}), lambda net: net.most_probable({"a": "v"})):
         with pytest.raises(
-            ValueError, match="the evidence has probability zero under this network"
+            ValueError, match="the evidence 'a' = 'v' has probability zero under this network"
         ):
             ask(BayesNet(domain, tables))
 

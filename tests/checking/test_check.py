@@ -368,7 +368,7 @@ def test_a_patient_with_several_rows_is_named_and_left_out(tmp_path):
 def test_one_command_leads_from_an_export_to_a_report(tmp_path, monkeypatch, capsys):
     ward(tmp_path)
     monkeypatch.chdir(tmp_path)
-    fast = ["--structure", "nb", "--parameters", "map", "--quiet"]
+    fast = ["--structure", "nb", "--parameters", "map"]
     command = ["fit", "ward.csv", "--target", "y", "-o", "m.json", *fast]
     assert main([*command, "--test-size", "0.3", "--report", "r.html"]) == 0
     out, err = capsys.readouterr()
@@ -390,6 +390,86 @@ def test_columns_that_give_the_class_away_are_said_to_fit(tmp_path, capsys):
     y = ["a", "b"] * 60
     columns = {"x": [str(k % 13) for k in range(120)], "code": [f"D{v}" for v in y], "y": y}
     path = file_of(tmp_path, table_of(columns))
-    fast = ["--structure", "nb", "--parameters", "map", "--quiet"]
+    fast = ["--structure", "nb", "--parameters", "map"]
     assert main(["fit", path, "--target", "y", "-o", str(tmp_path / "m.json"), *fast]) == 0
     assert "'code' (gives the class away)" in capsys.readouterr().err
+
+
+# ---- lines, spellings, headers
+
+
+def test_ragged_rows_are_named_with_their_lines_in_every_file(tmp_path):
+    rows = ["a,b,y", '1,"two\nlines",p', "1,2,q", "", "7", *["1,2,p"] * 40, "1,2,3,4"]
+    text = "\n".join(rows) + "\n"
+    expected = "line 6 has 1 cell ('7'), line 47 has 4 cells ('1,2,3,4')"
+    for encoding in ("utf-8", "utf-8-sig", "utf-16", "cp1252"):
+        found = check(file_of(tmp_path, text, encoding=encoding), "y")
+        ragged = next(each for each in found.findings if each.kind == "ragged rows")
+        assert expected in ragged.text
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    for name in ("1.csv", "2.csv"):
+        file_of(folder, text, name)
+    ragged = next(each for each in check(folder, "y").findings if each.kind == "ragged rows")
+    assert ragged.text.startswith("4 rows")
+    assert ragged.text.count("line 6 has 1 cell ") == 2
+
+
+def test_spellings_that_differ_by_case_or_spaces_are_named(tmp_path, capsys):
+    columns = {
+        "smoker": ["Ja", "nein", "ja ", "Nein"] * 20,
+        "x": [str(k % 23) for k in range(80)],
+        "y": ["yes", "no", "Yes", "no"] * 20,
+    }
+    path = file_of(tmp_path, table_of(columns))
+    texts = {each.kind: each.text for each in check(path, "y").findings}
+    assert "'Yes', 'yes' differ by case or spaces only" in texts["similar classes"]
+    assert "'Ja', 'ja '; 'Nein', 'nein' differ" in texts["similar values"]
+    fast = ["--structure", "nb", "--parameters", "map"]
+    assert main(["fit", path, "--target", "y", "-o", str(tmp_path / "m.json"), *fast]) == 0
+    assert "'smoker' (similar values), 'y' (similar classes)" in capsys.readouterr().err
+
+
+def test_a_header_below_a_title_is_found(tmp_path, capsys):
+    title = "Ward 3;;\n;;\n" + table_of({"a": ["1", "2"] * 9, "b": ["3"] * 18, "y": ["p", "q"] * 9})
+    path = file_of(tmp_path, title, encoding="cp1252")
+    with pytest.raises(ValueError, match=r"'y'.*line 3 has it: remove the lines before"):
+        check(path, "y")
+    assert main(["fit", path, "--target", "y", "-o", str(tmp_path / "m.json"), "--quiet"]) == 1
+    assert "line 3 has 'y': remove the lines before it" in capsys.readouterr().err
+
+
+def test_columns_of_one_name_are_named_with_their_places(tmp_path):
+    path = file_of(tmp_path, "x,a,x,y\n" + "1,2,3,p\n4,5,6,q\n" * 20)
+    repeated = [each.text for each in check(path, "y").findings if each.kind == "repeated names"]
+    assert repeated == ["columns 1, 3 have the same name, 'x'"]
+
+
+def test_mixed_numbers_are_said_to_fit(tmp_path, capsys):
+    numbers = ["1,5", "2.5", "3,25", "4.75"] * 10
+    path = file_of(tmp_path, table_of({"x": numbers, "y": ["a", "b"] * 20}))
+    fast = ["--structure", "nb", "--parameters", "map"]
+    assert main(["fit", path, "--target", "y", "-o", str(tmp_path / "m.json"), *fast]) == 0
+    assert "'x' (mixed numbers)" in capsys.readouterr().err
+
+
+def test_identifiers_are_known_in_any_order_and_beside_repeated_rows(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = [f"{1000 + k},P{k * 7919 % 104729:06d},{k % 9},{'ab'[k % 4 == 0]}" for k in range(200)]
+    rows = [rows[k] for k in rng.permutation(200)] + rows[:5]
+    found = check(file_of(tmp_path, "\n".join(["case,name,x,y", *rows]) + "\n"), "y")
+    named = [each.column for each in found.findings if each.kind == "identifier"]
+    assert named == found.drop == ["case", "name"]
+    assert "duplicate rows" in found.kinds
+
+
+@pytest.mark.filterwarnings("ignore:more cells than rows")
+def test_a_saved_model_is_scored_with_all_of_its_columns(tmp_path, capsys):
+    names = [f"n{k}" for k in range(90)]
+    y = ["a" if k % 3 else "b" for k in range(90)]
+    model = BayesNetClassifier("nb", "map", categorical="all")
+    model.fit(pd.DataFrame({"name": names}), pd.Series(y, name="y")).save(tmp_path / "m.json")
+    path = file_of(tmp_path, table_of({"name": names, "y": y}))
+    command = ["evaluate", path, "--target", "y", "--model", str(tmp_path / "m.json")]
+    assert main([*command, "--delimiter", ";"]) == 0
+    assert "left out" not in capsys.readouterr().err

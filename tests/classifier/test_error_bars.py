@@ -7,7 +7,15 @@ import pytest
 from scipy.stats import beta
 from sklearn.base import clone
 
-from discbayes import BayesNetClassifier, MaximumAPosteriori, Structure, inference, load_dataset
+from discbayes import (
+    BayesNetClassifier,
+    Between,
+    MaximumAPosteriori,
+    Not,
+    Structure,
+    inference,
+    load_dataset,
+)
 from discbayes.bayesnet import BayesNet
 from discbayes.calibration import LogPool
 from discbayes.classifier.error_bars import ErrorBars
@@ -257,3 +265,23 @@ def test_rows_that_the_fit_drops_are_dropped():
     np.testing.assert_array_equal(
         clf.dirichlet(X, IRIS.y).interval(row), clf.dirichlet(X[kept], IRIS.y[kept]).interval(row)
     )
+
+
+def test_evidence_of_any_kind():
+    clf = BayesNetClassifier("tan", "map").fit(IRIS.X, IRIS.y)
+    name = "petal width (cm)"
+    cuts = clf.domain_.features[3].cuts
+    for bars in (clf.dirichlet(n=20), clf.bootstrap(IRIS.X, IRIS.y, n=20)):
+        certain = bars.interval({name: Between(cuts[0], cuts[0] + 0.01)})
+        np.testing.assert_array_equal(certain, bars.interval({name: cuts[0]}))
+        row = {name: Not(Between(None, cuts[0] - 0.01)), "sepal length (cm)": 5.0}
+        drawn = [draw.network.query("class", row).probabilities for draw in bars.draws]
+        low, high = bars.interval(row)
+        if bars.kind == "dirichlet":
+            expected = np.quantile(drawn, [0.05, 0.95], axis=0, method="linear")
+            np.testing.assert_allclose([low[0], high[0]], expected, rtol=0.05)
+        low, high = bars.contributions(row)
+        assert low.shape == clf.explain(row).contributions.shape
+    default = BayesNetClassifier(random_state=0).fit(IRIS.X, IRIS.y)
+    low, high = default.bootstrap(IRIS.X, IRIS.y, n=2).interval({name: Between(1, None)})
+    assert (low <= high).all()

@@ -16,15 +16,18 @@ from discbayes.counts import count
 from discbayes.engine import Context
 from discbayes.inference import log_joint
 from discbayes.network import Layout, Structure
-from discbayes.objectives import MarginalLikelihood
+from discbayes.objectives import ConditionalLikelihood, MarginalLikelihood
 from discbayes.parameters import (
     MLBNSVM,
     ExtendedCCBN,
+    LevelWeightedCCBN,
     MaximumAPosteriori,
     MaximumConditionalLikelihood,
     MaximumLikelihood,
     MaxMargin,
 )
+from discbayes.parameters.level_weights import LevelWeights
+from discbayes.parameters.problem import Problem
 from discbayes.parameters.semi_supervised import learn_semi_supervised, with_shares
 
 TAN = Structure(((), (0,), (0,), (2,)))
@@ -96,6 +99,35 @@ def test_gradients_equal_differences(learner, structure, gaps):
     assert problem.loss(free)[0] == pytest.approx(without.loss(free)[0] + more, rel=1e-9)
 
 
+@pytest.mark.parametrize("gaps", [0.0, 0.2])
+@pytest.mark.parametrize("penalty", [None, 1.0])
+def test_gradients_of_weighted_levels(penalty, gaps):
+    data, unlabeled = drawn(6, gaps=gaps)
+    learner = LevelWeightedCCBN(cell_penalty=penalty)
+    without = learner.prepare(data, count(data), IMMORAL)
+    learner.unlabeled_rows = unlabeled
+    prepared = learner.prepare(data, count(data), IMMORAL)
+    values = []
+    for one in (prepared, without):
+        weights = LevelWeights(one.levels, penalty is not None, None, one.observed_only)
+        pull = learner._penalty(weights, weights.start())
+        objective = ConditionalLikelihood()
+        problem = Problem(objective, one.scores, weights, None, pull, unlabeled=one.unlabeled)
+        free = np.random.default_rng(2).normal(0, 0.3, weights.start().size)
+        values.append(problem.loss(free)[0])
+        if one is without:
+            break
+        gradient, tables = problem.loss(free)[1], weights.tables(free)
+        for k in range(free.size):
+            step = 1e-5 * (np.arange(free.size) == k)
+            rise = problem.loss(free + step)[0] - problem.loss(free - step)[0]
+            assert gradient[k] == pytest.approx(rise / 2e-5, rel=1e-5, abs=1e-7)
+        marginal = np.logaddexp.reduce(log_joint(tables, unlabeled.codes), axis=1)
+        more = -float(marginal @ unlabeled.weight) / problem.total_weight
+    if penalty is None:  # free cells are those that occur, and more of them without labels
+        assert values[0] == pytest.approx(values[1] + more, rel=1e-9)
+
+
 # ---- expectation-maximization
 
 
@@ -145,7 +177,7 @@ def fit(X, y, **settings):
     return clf, [str(w.message) for w in caught if "no label" in str(w.message)]
 
 
-@pytest.mark.parametrize("parameters", ["map", "hierarchy", "hybrid", "ml-bn-svm"])
+@pytest.mark.parametrize("parameters", ["map", "hierarchy", "hybrid", "ml-bn-svm", "levels"])
 def test_rows_without_a_label_are_used_and_counted(parameters):
     X, y = wine()
     clf, said = fit(X, y, unlabeled="use", parameters=parameters)
@@ -159,6 +191,28 @@ def test_rows_without_a_label_are_used_and_counted(parameters):
         assert f"used with a weight of {record['weight']:g}" in said[0]
     else:
         assert "not used" in said[0]
+
+
+def test_the_default_uses_them_once_its_network_is_chosen(monkeypatch):
+    X, y = wine()
+    there = np.array([label is not None for label in y])
+    alone = BayesNetClassifier(random_state=0).fit(X[there], y[there].astype(str))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        monkeypatch.setattr(using, "_helps", lambda gains: False)
+        unused = BayesNetClassifier(unlabeled="use", random_state=0).fit(X, y)
+        monkeypatch.setattr(using, "WEIGHTS", (0.3,))
+        monkeypatch.setattr(using, "_helps", lambda gains: True)
+        used = BayesNetClassifier(unlabeled="use", random_state=0).fit(X, y)
+    np.testing.assert_array_equal(unused.predict_proba(X), alone.predict_proba(X))
+    assert used.structure_ == alone.structure_
+    assert any(step.get("weight") == 0.3 for step in used.history_)
+    change = np.abs(used.network_.parameters.log_theta - alone.network_.parameters.log_theta)
+    assert change.max() > 1e-3
+    rows = used._encoder.transform(X)
+    gain = [model.network_.log_joint_of(rows) for model in (used, alone)]
+    more = [float(np.logaddexp.reduce(one[~there], axis=1).sum()) for one in gain]
+    assert more[0] > more[1]  # the rows without a label are more likely
 
 
 def test_labeled_rows_alone_are_what_is_left_of_drop_and_of_no_help(monkeypatch):
@@ -228,7 +282,7 @@ def test_what_is_refused():
         BayesNetClassifier("nb", "map").fit(X, y)
     with pytest.raises(ValueError, match="unlabeled='keep' is not known"):
         BayesNetClassifier(unlabeled="keep").fit(X, y)
-    for parameters in ("auto", "levels", "dfe", "bn-svm", "ccbn-d", MLBNSVM(solver="projected")):
+    for parameters in ("dfe", "bn-svm", "ccbn-d", MLBNSVM(solver="projected")):
         with pytest.raises(ValueError, match="are learned from labeled rows only"):
             BayesNetClassifier("nb", parameters, unlabeled="use").fit(X, y)
     with pytest.raises(ValueError, match="no label in 178 rows"):

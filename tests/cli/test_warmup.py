@@ -8,7 +8,7 @@ import numba
 import pytest
 
 from discbayes.cli import warmup
-from discbayes.kernels import _signatures, _warmup
+from discbayes.kernels import _signatures
 from discbayes.kernels._cache import is_kept
 from discbayes.kernels.quasi_newton import dot
 
@@ -18,8 +18,8 @@ pytestmark = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing 
 def test_each_module_is_reported_and_compiled(run, monkeypatch, tmp_path):
     few = [line for line in read_lines() if line.startswith(("quasi_newton.", "joint.sum_rows"))]
     (tmp_path / "few.txt").write_text("\n".join(few) + "\n")
-    monkeypatch.setattr(_warmup, "read", lambda: _signatures.read(tmp_path / "few.txt"))
-    code, out, err = run("warmup", "--n-jobs", "1")
+    monkeypatch.setattr(warmup, "FILE_OF_DEFAULT", tmp_path / "few.txt")
+    code, out, err = run("warmup", "--n-jobs", "1", "--default")
     assert (code, out) == (0, "")
     assert "compiled quasi_newton, 1 of 2 modules" in err
     assert "compiled joint, 2 of 2 modules" in err

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import believing
-from discbayes import BayesNetClassifier, load_dataset
+from discbayes import BayesNetClassifier, Likelihood, OneOf, load_dataset
 from discbayes.costs import DecisionCosts
 from discbayes.explanations.questionnaire import Lookahead
 
@@ -182,3 +182,20 @@ def test_the_next_question():
         clf.questionnaire(prices={"sepals": 1.0})
     with pytest.raises(ValueError, match="max_questions=0 must be"):
         clf.questionnaire(max_questions=0)
+
+
+def test_evidence_before_the_first_question():
+    X, y = xor_rows()
+    clf = BayesNetClassifier([(0, 1)], "map").fit(X, y)
+    certain = clf.questionnaire(prices=0.1, known={"x0": OneOf("1")})
+    assert certain.text() == clf.questionnaire(prices=0.1, known={"x0": "1"}).text()
+    sure = {"x0": Likelihood({"0": 0.05, "1": 0.95})}
+    tree = clf.questionnaire(prices=0.1, known=sure)
+    assert tree.text().splitlines()[0] == "x1?"
+    assert clf.next_question(sure, prices=0.1)[0] == "x1"
+    [(asked, decision)] = tree.follow([["0", "1", "0"]])
+    assert (asked, decision) == (["x1"], "same")  # what is known is that x0 is about 1
+    of_value = clf.predict_proba({**sure, "x1": "1"})[0]
+    assert tree.root.answers[1].probability == pytest.approx(of_value.max())
+    found = tree.evaluate(X[:100], y[:100], "pandas")
+    assert found["accuracy"][1] == 1.0

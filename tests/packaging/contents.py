@@ -13,6 +13,7 @@ from pathlib import Path, PurePosixPath
 IN_WHEEL = (
     "discbayes/py.typed",
     "discbayes/kernels/signatures.txt",
+    "discbayes/kernels/signatures_of_default.txt",
     "discbayes/report/assets/page.js",
     "discbayes/report/assets/engine.js",
     "discbayes/report/assets/page.css",
@@ -55,7 +56,7 @@ LARGEST_COMPILED = 8_000_000
 
 def wheel_faults(names: Iterable[str], compiled: bool = False) -> list[str]:
     """What should not be in a wheel, and what is missing from it."""
-    names = list(names)
+    names = [name for name in names if not name.endswith("/")]  # folders, which auditwheel adds
     code = [name for name in names if not name.split("/")[0].endswith(".dist-info")]
     kernels = [name for name in code if name.startswith(COMPILED)]
     if len(kernels) != compiled:
@@ -97,6 +98,8 @@ def check(folder: Path) -> None:
             faults += wheel_faults(file.namelist(), compiled=wheel != pure)
     with tarfile.open(source) as file:
         faults += source_faults(name.partition("/")[2] for name in file.getnames())
+    for path in folder.glob("*-linux_*.whl"):
+        faults.append(f"{path.name} names no version of glibc, so that no index takes it")
     for path in folder.iterdir():
         size = path.stat().st_size
         largest = LARGEST[path.suffix]

@@ -75,13 +75,19 @@ def test_vulnerabilities_can_be_reported():
 def test_the_version_is_the_same_everywhere(request, tmp_path):
     root = request.config.rootpath
     assert release.faults(root, None) == []
-    for name in ("src/discbayes/_version.py", "CITATION.cff", "CHANGELOG.md"):
+    for name in (
+        "src/discbayes/_version.py",
+        "CITATION.cff",
+        "js/package.json",
+        "CHANGELOG.md",
+    ):
         copy = tmp_path / name
         copy.parent.mkdir(parents=True, exist_ok=True)
         copy.write_text((root / name).read_text(encoding="utf-8"), encoding="utf-8")
     (tmp_path / "src/discbayes/_version.py").write_text('__version__ = "9.9"\n', encoding="utf-8")
     assert [fault.split(",")[0] for fault in release.faults(tmp_path, "v9.8")] == [
         f"CITATION.cff has version {__version__}",
+        f"js/package.json has version {__version__}",
         "the tag is v9.8",
         "CHANGELOG.md has no part for 9.9",
     ]

@@ -438,3 +438,26 @@ def test_the_pictures_of_the_docs_are_there():
     files = {path.name: path.stat().st_size for path in (docs / "pictures").iterdir()}
     assert named == set(files)
     assert sum(files.values()) < 3_000_000
+
+
+def test_a_waterfall_with_error_bars():
+    iris = load_dataset("iris")
+    clf = BayesNetClassifier("tan", "map").fit(iris.X, iris.y)
+    rows = iris.X[60:62]
+    bars = clf.bootstrap(iris.X, iris.y, n=20)
+    low, high = bars.contributions(rows)
+    explanation = clf.explain(rows)
+    ax = explanation.plot(1, intervals=(low, high))
+    place = int(explanation.decisions[1])
+    drawn = [line for line in ax.lines if line.get_marker() == "|"]
+    largest = int(np.nanargmax(abs(explanation.contributions[1, :, place])))
+    start = explanation.base_of(1)[place]  # the largest one comes after the prior
+    ends = [start + low[1, largest, place], start + high[1, largest, place]]
+    np.testing.assert_allclose(drawn[0].get_xdata(), ends)
+    assert ax.get_xlim()[0] < min(line.get_xdata().min() for line in drawn)
+    with pytest.raises(ValueError, match=r"error_bars\.contributions\(X\) of the same rows"):
+        explanation.plot(intervals=(low[:1], high[:1]))
+    with pytest.raises(ValueError, match="explain without against="):
+        clf.explain(rows, against="setosa").plot(intervals=(low, high))
+    # edges are as wide as they are often found
+    assert plot.network(clf, strengths=bars.edge_shares()).lines is not None

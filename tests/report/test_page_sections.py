@@ -625,3 +625,33 @@ def test_a_domain_that_was_given_says_so_in_place_of_how_numbers_are_cut():
     assert "discretizer" in columns_html(first)
     assert "discretizer" not in columns_html(given)
     assert "were given" in columns_html(given)
+
+
+def test_error_bars_have_a_section():
+    cancer = load_dataset("breast-cancer")
+    X, y = cancer.X.iloc[:, :8], cancer.y
+    clf = BayesNetClassifier("tan", "map").fit(X[:300], y[:300])
+    bars = clf.bootstrap(X[:300], y[:300], n=20)
+    html = clf.report(X=X[300:], y=y[300:], error_bars=bars).html
+    section = html.split('<section id="error-bars"')[1].split("</section>")[0]
+    assert "From 20 draws by bootstrap." in section
+    low, high = bars.interval({})
+    for end in (*low[0], *high[0], *clf.predict_proba({})[0]):
+        assert f"<td>{100 * end:.1f} %</td>" in section
+    low, high = bars.interval(X[300:])
+    best = clf.predict_proba(X[300:]).argmax(axis=1)
+    width = (high - low)[np.arange(best.size), best]
+    assert f"{100 * np.median(width):.1f} percentage points wide in the median row" in section
+    (parent, child), share = max(
+        ((edge, share) for edge, share in bars.edge_shares().items() if "class" not in edge),
+        key=lambda pair: pair[1],
+    )
+    assert f"<td>{100 * share:.1f} %</td>" in section
+    assert f"<bdi>{parent}</bdi>" in section
+    assert f"<bdi>{child}</bdi>" in section
+    other = clf.dirichlet()
+    section = clf.report(error_bars=other).html.split('<section id="error-bars"')[1]
+    assert "Edges found again" not in section.split("</section>")[0]
+    assert "error-bars" not in clf.report().html.split("</main>")[0].split("<style>")[0]
+    with pytest.raises(ValueError, match="those of another classifier"):
+        BayesNetClassifier("nb", "map").fit(X, y).report(error_bars=bars)

@@ -1,6 +1,7 @@
 """Record the types that real use calls kernels with: ``make signatures``.
 
-It writes ``src/discbayes/kernels/signatures.txt``. Tables are small: it is the types that count.
+It writes ``src/discbayes/kernels/signatures.txt``, and ``signatures_of_default.txt`` with those of
+the default alone. Tables are small: it is the types that count.
 Names on the command line choose some uses (``make signatures USES="default streams"``), whose calls
 are added to the file, and lines that no longer fit the kernels are removed; without any, the file
 is written anew.
@@ -284,14 +285,22 @@ def main(names: list[str]) -> None:
     """Run the uses and write the file."""
     warnings.simplefilter("ignore")
     import kernel_calls
-    from discbayes.kernels._signatures import FILE
+    from discbayes.kernels._signatures import FILE, FILE_OF_DEFAULT
 
-    with kernel_calls.recorded() as found:
-        for name in names or USES:
-            USES[name]()
-            print(f"{name}: {len(found)} lists of types so far", flush=True)
     lines = set(filter(fits, FILE.read_text("utf-8").splitlines())) if names else set()
-    FILE.write_text("".join(f"{line}\n" for line in sorted(lines | found)), encoding="utf-8")
+    for name in names or USES:
+        with kernel_calls.recorded() as found:
+            USES[name]()
+        lines |= found
+        print(f"{name}: {len(lines)} lists of types so far", flush=True)
+        if USES[name] is default:
+            write(FILE_OF_DEFAULT, found)
+    write(FILE, lines)
+
+
+def write(path: Path, lines: set[str]) -> None:
+    """Write lines in their order."""
+    path.write_text("".join(f"{line}\n" for line in sorted(lines)), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ class Messy:
     delimiter: str = ","
     encoding: str = "utf-8"
     lossless: bool = True
-    extra_lines: tuple[str, ...] = ()
+    is_ragged: bool = False
     name: str = ""
 
     @property
@@ -45,8 +45,10 @@ class Messy:
         writer.writerow(self.texts)
         writer.writerows(zip(*self.texts.values(), strict=True))
         lines = text.getvalue().splitlines()
-        for number, line in enumerate(self.extra_lines):
-            lines.insert(7 + 11 * number, line)
+        if self.is_ragged:
+            width = len(self.texts)
+            lines.insert(7, self.delimiter.join(["1"] * (width + 1)))
+            lines.insert(18, self.delimiter.join(["2"] * (width - 1)))
         return ("\n".join(lines) + "\n").encode(self.encoding)
 
 
@@ -94,9 +96,7 @@ def encoded(encoding: str, kind: str) -> Callable[[Messy], None]:
 
 
 def ragged(table: Messy) -> None:
-    width = len(table.texts)
-    sign = table.delimiter
-    table.extra_lines = (sign.join(["1"] * (width + 1)), sign.join(["2"] * (width - 1)))
+    table.is_ragged = True
     table.planted.add("ragged rows")
 
 
@@ -148,6 +148,11 @@ def marked_words(table: Messy) -> None:
     table.planted.add("missing-value mark")
 
 
+def similar_words(table: Messy) -> None:
+    add_column(table, "ward", cycled(table, ["North", "north ", "South", "West"]))
+    table.planted.add("similar values")
+
+
 def words(table: Messy) -> None:
     column = first(table, 0)
     table.texts[column][5] = table.texts[column][9] = "lost"
@@ -171,7 +176,8 @@ def add_column(table: Messy, name: str, texts: list[str]) -> None:
 
 
 def cycled(table: Messy, values: list[str]) -> list[str]:
-    return [values[k] for k in table.rng.integers(len(values), size=len(table.y))]
+    n_rows = len(next(iter(table.texts.values())))
+    return [values[k] for k in table.rng.integers(len(values), size=n_rows)]
 
 
 def dates(form: str) -> Callable[[Messy], None]:
@@ -192,6 +198,11 @@ def identifier(table: Messy) -> None:
 def running_number(table: Messy) -> None:
     add_column(table, "case", [str(1000 + k) for k in range(len(table.y))])
     table.planted.add("identifier")
+
+
+def patients(table: Messy) -> None:
+    add_column(table, "patient_id", [f"{10_000 + 7 * (k % 70)}" for k in range(len(table.y))])
+    table.planted.add("repeated identifier")
 
 
 def free_text(table: Messy) -> None:
@@ -260,9 +271,7 @@ def unlabeled(table: Messy) -> None:
 
 
 def rare_class(table: Messy) -> None:
-    for texts in table.texts.values():
-        texts += texts[:2]
-    table.texts[TARGET][-2:] = ["odd", "odd"]
+    table.texts[TARGET][10:12] = ["odd", "odd"]
     table.planted.add("rare class")
     table.lossless = False
 
@@ -287,12 +296,14 @@ DEFECTS: dict[str, Callable[[Messy], None]] = {
     "unknown": marked("unknown"),
     "marked words": marked_words,
     "words": words,
+    "similar words": similar_words,
     "999": suspicious,
     "iso dates": dates("%Y-%m-%d"),
     "german dates": dates("%d.%m.%Y"),
     "american dates": dates("%m/%d/%Y"),
     "identifier": identifier,
     "running number": running_number,
+    "patients": patients,
     "free text": free_text,
     "constant": constant,
     "empty": empty,
@@ -311,6 +322,22 @@ EXPORTS = {
     "german": ("decimal comma", "k.A.", "german dates", *_COMMON, "windows-1252"),
     "french": ("decimal comma", "dash", "iso dates", *_COMMON, "utf-16"),
     "american": ("currency", "question marks", "american dates", *_COMMON, "byte order mark"),
+}
+
+# all that one file can have at once; what adds rows comes last, and a column does not give a class
+# away that two rows have been moved to
+_COLUMNS = (
+    *("identifier", "running number", "patients", "free text", "constant", "empty", "flag"),
+    *("small integers", "leading zeros", "many values", "marked words", "similar words", "leak"),
+)
+_ROWS = ("unlabeled", "ragged", "repeated rows")
+TOGETHER = {
+    "german": ("decimal comma", "k.A.", "german dates", *_COLUMNS, "windows-1252", *_ROWS),
+    "french": ("decimal comma", "dash", "iso dates", *_COLUMNS, "utf-16", *_ROWS),
+    "american": (
+        *("currency", "question marks", "999", "copied", "american dates"),
+        *(*_COLUMNS, "byte order mark", *_ROWS),
+    ),
 }
 
 
@@ -337,5 +364,5 @@ def messy_tables() -> Iterator[tuple[str, tuple[str, ...]]]:
     for number, defect in enumerate(DEFECTS):
         yield ("iris", "wine")[number % 2], (defect,)
     for base in ("iris", "wine"):
-        for defects in EXPORTS.values():
+        for defects in (*EXPORTS.values(), *TOGETHER.values()):
             yield base, defects

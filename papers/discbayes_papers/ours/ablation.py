@@ -69,10 +69,11 @@ def _with_optimistic_levels(*arguments: Any, **options: Any) -> Any:
     return LogScores(*arguments, **{**options, "leave_one_out": False})
 
 
-def _unsmoothed() -> dict[str, Any]:
-    smoothing = partial(HierarchicalSmoothing, bandwidth=0.0)
+def _unsmoothed(bandwidth: str) -> dict[str, Any]:
+    settings: dict[str, Any] = {bandwidth: 0.0}
+    smoothing = partial(HierarchicalSmoothing, **settings)
     return {
-        f"{CHOOSING}.LevelWeightedCCBN": partial(LevelWeightedCCBN, bandwidth=0.0),
+        f"{CHOOSING}.LevelWeightedCCBN": partial(LevelWeightedCCBN, **settings),
         f"{CHOOSING}.HierarchicalSmoothing": smoothing,
         "discbayes.classifier.fitting.HierarchicalSmoothing": smoothing,
     }
@@ -99,10 +100,10 @@ VARIANTS = {
     "optimistic": _changed(
         "levels not read leave-one-out", {f"{LEVELS}.LogScores": _with_optimistic_levels}
     ),
-    "unsmoothed": _changed("no smoothing over neighboring intervals", _unsmoothed()),
+    "unsmoothed": _changed("no smoothing over neighboring intervals", _unsmoothed("bandwidth")),
     "alone": _changed(
         "parents' intervals without the counts of those beside them",
-        {"discbayes.parameters.hierarchical.PARENT_BANDWIDTH": 1e-6},
+        _unsmoothed("parent_bandwidth"),
     ),
     "quantiles": _changed(
         "coarse intervals: eight quantiles", discretizer=TwoResolutionDiscretizer(8)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import warnings
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from time import process_time  # one thread each: what else the machine does is left out
@@ -260,7 +260,7 @@ class _Notes(warnings.catch_warnings):
 class Figures:
     """The stored results by data set and method, for quick means over folds."""
 
-    def __init__(self, store: Store | Sequence[Result]):
+    def __init__(self, store: Collection[Result]):
         self._results: dict[tuple[str, str], list[Result]] = defaultdict(list)
         for result in store:
             if result.measured:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from itertools import product
 from statistics import fmean
 
 from discbayes.evaluation.metrics import binomial_error
@@ -11,7 +12,7 @@ from discbayes.evaluation.result_blocks import Block, ResultTable, Text
 from discbayes.evaluation.result_store import Result, Store
 from discbayes.evaluation.tasks import Task
 from discbayes_papers.experiment import Experiment, Figures, read_figures
-from discbayes_papers.figures import BETTER, WORSE, beside, figure_text, runs_text
+from discbayes_papers.figures import BETTER, WORSE, beside, beside_store, figure_text, runs_text
 from discbayes_papers.p10.shared import (
     BY_SIZE,
     FIXED,
@@ -39,6 +40,9 @@ AVERAGES = read_figures("p10/table7_averages.csv")
 ORDER = (("NB-ML", "TAN-CMI-ML"), ("TAN-CMI-ML", "TAN-OMI-CR-ML"), ("TAN-OMI-CR-ML", "TAN-CR-ML"))
 DRAWS = 10  # of the folds of a cross-validated set, for some columns
 DRAWN_STRUCTURES = ("NB", "TAN-CMI", "TAN-OMI-CR", "TAN-CR")
+# which of several edges that gain the same is taken; the recipes have the first rule
+TIED, TIES = ("TAN-CR", "2-tree-CR"), ("parent first", "child first")
+READINGS_STORE = "p10-readings"
 CLAIMS = (*ORDER, *((f"{structure}-ML", f"{structure}-CL") for structure in STRUCTURES))
 
 
@@ -68,6 +72,7 @@ def page(store: Store) -> Sequence[Block]:
         averages(figures),
         claims(figures),
         *cells(figures, STRUCTURES),
+        *tie_rules(store),
         draws(store),
         times([*store, *trained]),
     ]
@@ -120,6 +125,26 @@ def cells(figures: Figures, structures: Sequence[str]) -> list[ResultTable]:
         )
         for tables in PARAMETERS
     ]
+
+
+def tie_rules(store: Store) -> list[ResultTable]:
+    """Columns whose edges may gain the same, by which of these is taken: averages, and each set."""
+    figures = accuracies(beside_store(store, READINGS_STORE))
+    blocks, named = [], [f"{s}, {rule}" for s in TIED for rule in TIES]
+    for parameters in PARAMETERS:
+        ours: Figures = {}
+        theirs: Figures = {}
+        for s, rule in product(TIED, TIES):
+            tag, column = f"{s}-{parameters} ({rule})", f"{s}, {rule}"
+            ours |= {(data, column): figures.get((data, tag), math.nan) for data in FRIEDMAN}
+            theirs |= {(data, column): PUBLISHED[data, f"{s}-{parameters}"] for data in FRIEDMAN}
+            ours["average", column] = average(figures, tag)
+            theirs["average", column] = AVERAGES[parameters, s]
+        title = f"Accuracy (%) with {parameters} parameters by the rule of ties"
+        limits = {"average": TOLERANCE, **allowed()}
+        rows = ["average", *FRIEDMAN]
+        blocks.append(beside(title, ours, theirs, rows, named, limits, corner="data set"))
+    return blocks
 
 
 def allowed() -> dict[str, float]:

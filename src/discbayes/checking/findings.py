@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -37,6 +37,7 @@ _MIN_LEAK_ROWS = 50
 _PURE = 0.995
 TOO_MANY_TEXTS = "refused: too many texts"
 LEAK = "gives the class away"
+SIMILAR_CLASSES = "similar classes"
 _IDENTIFIER = re.compile(
     r"(^|[^a-z])(id|ids|nr|no|num|nummer|number|key|uuid|guid|index|idx|lfd)([^a-z]|$)"
 )
@@ -141,8 +142,11 @@ def text_findings(scan: TableScan, plan: ReadingPlan) -> Iterator[Finding]:
             way_out="correct them, or leave them out with --skip-ragged",
         )
     if scan.repeated_names:
-        text = f"several columns have the same name: {listed(scan.repeated_names)}"
-        yield Finding("repeated names", PROBLEM, text, way_out="rename them")
+        for name in scan.repeated_names:
+            places = [str(k) for k, each in enumerate(scan.names, 1) if each == name]
+            text = f"columns {', '.join(places[:5])} have the same name, {name!r}"
+            way_out = "rename them in the first line of the file: fit refuses them"
+            yield Finding("repeated names", PROBLEM, text, way_out=way_out)
 
 
 def number_findings(scan: TableScan, plan: ReadingPlan) -> Iterator[Finding]:
@@ -151,10 +155,13 @@ def number_findings(scan: TableScan, plan: ReadingPlan) -> Iterator[Finding]:
         column = scan.column(name)
         if how.thousands:
             sign = how.thousands[0]
-            text = f"{sign!r} stands between thousands: {_grouped_example(column)!r}, for example"
+            example = _plain_spaces(_grouped_example(column))
+            text = f"{sign!r} stands between thousands: {example!r}, for example"
+            text = text.replace(repr(sign), repr(_plain_spaces(sign)))
             yield Finding("thousands", READING, text, name)
         if how.unit:
-            text = f"numbers have the sign {how.unit!r}, which is left out: {column.first!r}"
+            example = _plain_spaces(column.first)
+            text = f"numbers have the sign {how.unit!r}, which is left out: {example!r}"
             yield Finding("percent" if how.unit in "%‰" else "currency", READING, text, name)
         if how.marks:
             rows = sum(column.words[mark][0] for mark in how.marks)
@@ -175,6 +182,11 @@ def number_findings(scan: TableScan, plan: ReadingPlan) -> Iterator[Finding]:
         yield Finding("mixed numbers", PROBLEM, text, name, "write them in one way")
 
 
+def _plain_spaces(text: str) -> str:
+    """Return a text with spaces that are not broken as spaces, which read better than escapes."""
+    return text.replace("\u00a0", " ").replace("\u202f", " ")
+
+
 def _grouped_example(column: ColumnScan) -> str:
     grouped = (value for value in column.values if re.search(r"\d[.,'’ \u00a0\u202f]\d{3}", value))
     return next(grouped, column.first)
@@ -191,6 +203,7 @@ class ColumnFacts:
     is_number: bool
     is_date: bool
     marks: tuple[str, ...]
+    n_repeats: int = 0  # rows that repeat an earlier one as a whole
 
     @property
     def n_present(self) -> int:
@@ -230,7 +243,7 @@ def facts_of(scan: TableScan, plan: ReadingPlan, column: ColumnScan) -> ColumnFa
         marks = tuple(words)
     else:
         marks = tuple(word for word in words if _marks_missing(column, word))
-    return ColumnFacts(column, is_number, is_date, marks)
+    return ColumnFacts(column, is_number, is_date, marks, scan.n_duplicate_rows)
 
 
 def _marks_missing(column: ColumnScan, word: str) -> bool:
@@ -260,7 +273,8 @@ def check_column(facts: ColumnFacts, n_rows: int) -> tuple[CheckedColumn, list[F
             report("missing-value mark", PROBLEM, text, "name it with --na-values")
     verdict = _judge(facts, report)
     missing = n_rows - facts.n_present
-    shown = column.first if len(column.first) <= 30 else f"{column.first[:29]}…"
+    example = " ".join(column.first.split())
+    shown = example if len(example) <= 30 else f"{example[:29]}…"
     checked = CheckedColumn(
         column.name,
         verdict.holds,
@@ -351,14 +365,20 @@ def _is_identifier(facts: ColumnFacts) -> bool:
     column = facts.scan
     if facts.n_present < _MIN_IDENTIFIERS:
         return False
-    unique = facts.n_distinct == facts.n_present or (
+    unique = facts.n_present - facts.n_repeats <= facts.n_distinct <= facts.n_present or (
         column.n_distinct >= MAX_KEYS and (column.rising or not facts.is_number)
     )
     if not unique:
         return False
     if facts.is_number:
-        return facts.is_whole and (column.rising or _is_named_identifier(column.name))
+        return facts.is_whole and (_is_running(facts) or _is_named_identifier(column.name))
     return not _reads_like_text(column)
+
+
+def _is_running(facts: ColumnFacts) -> bool:
+    """Return whether whole numbers that differ rise from row to row, or have no gaps."""
+    ends = sorted(facts.scan.extremes)
+    return facts.scan.rising or (len(ends) > 1 and ends[-1] - ends[0] + 1 == facts.n_distinct)
 
 
 def _is_group(facts: ColumnFacts) -> bool:
@@ -451,10 +471,27 @@ def _check_words(facts: ColumnFacts, report: _Reporter) -> _Verdict:
         way_out = "if these are missing values, name them with --na-values"
         report("words among numbers", PROBLEM, text, way_out)
         return _Verdict("numbers and words", fit, "missing")
+    similar = _similar(set(column.values) - set(facts.marks))
+    if similar:
+        report("similar values", SUSPICION, _told_similar(similar), "write them in one way")
     if facts.n_distinct > TEXT_VALUES:
         text = f"{facts.n_distinct:,} different texts: few rows have each of them"
         report("many values", NOTE, text, "join them into fewer")
     return _Verdict("categories", fit)
+
+
+def _similar(values: Iterable[str]) -> list[list[str]]:
+    """Return the values that differ by case or spaces only, together."""
+    groups: dict[str, list[str]] = defaultdict(list)
+    for value in values:
+        groups[" ".join(value.casefold().split())].append(value)
+    return [sorted(group) for group in groups.values() if len(group) > 1]
+
+
+def _told_similar(groups: Sequence[list[str]]) -> str:
+    shown = "; ".join(", ".join(map(repr, group)) for group in sorted(groups)[:3])
+    more = "; …" if len(groups) > 3 else ""
+    return f"{shown}{more} differ by case or spaces only, and are different values"
 
 
 # ---- columns together, rows, classes
@@ -559,6 +596,10 @@ def class_findings(column: ColumnScan, n_rows: int, missing: Counter[str]) -> It
         text = f"there is one class only: {listed(classes)}"
         yield Finding("one class", PROBLEM, text, name, "name another column with --target")
         return
+    similar = _similar(classes)
+    if similar:
+        text = _told_similar(similar).replace("values", "classes")
+        yield Finding(SIMILAR_CLASSES, PROBLEM, text, name, "write them in one way")
     rare = {value: rows for value, rows in classes.items() if rows < _FEW_ROWS}
     if rare:
         shown = listed(rare, 5, lambda value: f"{value!r} ({rare[value]})")

@@ -42,7 +42,7 @@ from discbayes.engine import Progress
 from discbayes.evaluation.result_blocks import CODE, Block, ResultTable, Text
 from discbayes.evaluation.result_page import page
 from discbayes.streams.csv_format import CsvFormat, bare_numbers, parse_date_column, parse_numbers
-from discbayes.streams.file_sources import read_whole
+from discbayes.streams.file_sources import line_with, list_files, read_whole
 
 _HEADINGS = {
     READING: "How it is read",
@@ -443,7 +443,8 @@ def _checked(
     if target is not None and target not in scan.names:
         near = listed(nearest_first(target, scan.names))
         raise ValueError(
-            f"{scan.name} has no column {target!r} (the target); its columns are {near}"
+            f"{scan.name} has no column {target!r} (the target); its columns are"
+            f" {near}{header_hint(source, scan, target)}"
         )
     findings = [*text_findings(scan, plan), *number_findings(scan, plan)]
     columns = []
@@ -480,6 +481,25 @@ def _checked(
     )
     command = _command(check, scan, plan, decimal) if isinstance(source, (str, Path)) else ""
     return replace(check, command=command, python=_python(check))
+
+
+def header_hint(source: Any, scan: TableScan, target: str) -> str:
+    """Return a hint at a header that is not the first line, as titles of exports stand before it.
+
+    >>> title = b"Ward 3;;\\n;;\\nage;note;sick\\n54;a;no\\n"
+    >>> header_hint(title, scan_file(title, CsvFormat(), "export.csv"), "sick")
+    '; line 3 has it: remove the lines before, so that the names of the columns come first'
+    """
+    if not isinstance(source, (str, Path, bytes)) or scan.csv is None:
+        return ""
+    file = source if isinstance(source, bytes) else next(iter(list_files(source)))
+    line = line_with(file, scan.csv, target)
+    if line is None or line == 1:
+        return ""
+    before = "the line" if line == 2 else "the lines"
+    return (
+        f"; line {line} has it: remove {before} before, so that the names of the columns come first"
+    )
 
 
 def _target_column(column: Any, missing: Counter[str], n_rows: int) -> CheckedColumn:

@@ -150,6 +150,7 @@ def _scan_csv(
     delimiter = delimiter or delimiter_of("" if isinstance(file, bytes) else file)
     known = CsvFormat(delimiter, csv.missing_values, encoding=layout.encoding)
     ragged = RaggedRows() if scan is None else scan.ragged
+    n_known = len(ragged.first)
     reader, names = open_csv_texts(file, known, ragged)
     if scan is None:
         scan = TableScan(name, [ColumnScan(each) for each in names], layout, known, ragged)
@@ -158,6 +159,7 @@ def _scan_csv(
     for batch in reader:
         scan.add(batch.columns)
         throughput.add(batch.num_rows, None)
+    ragged.find_lines(file, known, n_known)
     return scan
 
 

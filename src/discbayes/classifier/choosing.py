@@ -42,7 +42,7 @@ from discbayes.engine import Context
 from discbayes.inference import log_marginal
 from discbayes.network import CPTs, Layout, Structure
 from discbayes.parameters import HierarchicalSmoothing, LevelWeightedCCBN
-from discbayes.parameters.level_weights import LearnedWeights, PreparedLevels
+from discbayes.parameters.level_weights import PreparedLevels
 from discbayes.search import KDB, NaiveBayes
 
 MAX_LOSS = 20.0  # nats: one row must not decide
@@ -53,7 +53,7 @@ TOLERANCE = 1e-4
 MAX_CHOICE_ROWS = 20_000  # that compared networks learn from: more rarely change the choice
 MIN_GAIN = 0.5  # standard errors, for more parameters
 MAX_CELLS = 4_000_000  # of all tables, for more than one parent: a fit takes some seconds
-PENALTIES = (10.0, 3.0, 1.0, 0.3, 0.1)  # of free parameters
+PENALTIES = (30.0, 10.0, 3.0, 1.0, 0.3, 0.1)  # of free parameters
 # of the weights of features, beyond those that all features share: the first, then away from it
 WEIGHT_PENALTY = 10.0
 WEIGHT_PENALTIES = ((30.0, 100.0), (3.0, 1.0))
@@ -145,7 +145,6 @@ def choose_network(
         unusual = UNUSUAL if plan.chooses_missing and plan.encoder.missing == "value" else 0.0
         predicted = [part.generative_log_joint(chosen, unusual) for part in parts] if pools else []
     plan = _with_choice(plan, chosen)
-    plan.parameters.begin = parts[0].weights_of(chosen)
     if not pools:
         return plan, None
     weight, shares = calibration_weights(plan, folds, encoder.classes_)
@@ -183,7 +182,9 @@ class ChoiceComparison:
 
     def _with_more_parents(self, best: Choice) -> Choice:
         """Return the best of choices with more and more parents, as long as they help."""
-        while best.max_parents < MAX_PARENTS:
+        # where no feature has more parents, another number of them is the same network
+        most = min(MAX_PARENTS, max(part.most_parents for part in self.parts))
+        while best.max_parents < most:
             other = replace(best, max_parents=best.max_parents + 1)
             if max(part.n_cells(other) for part in self.parts) > MAX_CELLS:
                 break
@@ -280,8 +281,11 @@ class HeldOutFold:
     context: Context
     _kept: dict[int, PreparedLevels] = field(default_factory=dict)
     _latest: dict[int, np.ndarray] = field(default_factory=dict)
-    _learned: LearnedWeights | None = None
-    _weights: dict[Choice, LearnedWeights] = field(default_factory=dict)
+
+    @property
+    def most_parents(self) -> int:
+        """The largest number of parents that a feature has."""
+        return max(map(len, self.structure.parents), default=0)
 
     def n_cells(self, choice: Choice) -> int:
         """Return the number of cells of all tables."""
@@ -292,15 +296,10 @@ class HeldOutFold:
         """Return the log loss of each held-out row."""
         quick = choice.parameters.set_params(max_iter=MAX_ITER, tol=TOLERANCE)
         prepared = self._prepared(choice.max_parents)
-        start = self._latest.get(choice.max_parents, self._learned)
+        start = self._latest.get(choice.max_parents)
         weights, outcome = quick.maximize(prepared, self.context, start)
         self._latest[choice.max_parents] = outcome.point
-        self._learned = self._weights[choice] = weights.learned(outcome.point)
         return self.losses_of(self.network(quick, weights.tables(outcome.point)))
-
-    def weights_of(self, choice: Choice) -> LearnedWeights:
-        """Return the weights that were learned."""
-        return self._weights[choice]
 
     def losses_of(self, network: BayesNet) -> np.ndarray:
         """Return the log loss of each held-out row under a network."""
@@ -315,8 +314,9 @@ class HeldOutFold:
 
     def generative_log_joint(self, choice: Choice, unusual: float) -> np.ndarray:
         """Return the log-joint of the held-out rows under the generative estimates of a pool."""
-        tables = self._prepared(choice.max_parents).levels.tables()
-        network = self.network(HierarchicalSmoothing(), tables)
+        smoothing, structure = HierarchicalSmoothing(), choice.of_structure(self.structure)
+        tables = smoothing.learn(self.data, self.counts, structure, self.context)
+        network = self.network(smoothing, tables)
         pool = LogPool(network.prior, network, 1.0, unusual=unusual)
         return pool.observed.log_joint_of(pool.hidden(self.codes))
 

@@ -91,7 +91,7 @@ class BayesNetEnsemble(PosteriorClassifier):
     ----------
     n_members : int, default=8
         The number of networks.
-    max_parents : int, default=2
+    max_parents : int, default=3
         The largest number of feature parents in a member.
     categorical : "auto", "all" or list, default="auto"
         The numeric columns that are categories, as in ``BayesNetClassifier``.
@@ -169,7 +169,7 @@ class BayesNetEnsemble(PosteriorClassifier):
         self,
         n_members: int = 8,
         *,
-        max_parents: int = 2,
+        max_parents: int = 3,
         categorical: str | Sequence[Any] = "auto",
         missing: str = AUTO,
         dates: str = EXPAND,
@@ -755,7 +755,9 @@ class _Member:
     @property
     def generative(self) -> BayesNet:
         """The network of generative estimates."""
-        return self._made(HierarchicalSmoothing(), self._prepared.levels.tables())
+        smoothing = HierarchicalSmoothing()
+        tables = smoothing.learn(self.data, self.counts, self.structure, self.context)
+        return self._made(smoothing, tables)
 
     def _made(self, learner: Any, tables: CPTs) -> BayesNet:
         plan = replace(self.plan, parameters=learner)

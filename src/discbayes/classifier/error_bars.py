@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -122,9 +122,9 @@ class ErrorBars:
         >>> low.round(2).tolist(), high.round(2).tolist()
         ([[0.0, 0.82, 0.05]], [[0.03, 0.95, 0.17]])
         """
-        codes = self.classifier.encode(X)
-        odds = np.array([log_odds(draw.log_posterior(codes)) for draw in self.draws])
-        now = log_odds(self._posterior.log_posterior(codes))
+        observed, draws, codes = self._observe(X)
+        odds = np.array([log_odds(draw.log_posterior(codes)) for draw in draws])
+        now = log_odds(observed.log_posterior(codes))
         low, high = self._ends(odds, now, level)
         return expit(low), expit(high)
 
@@ -157,9 +157,9 @@ class ErrorBars:
         >>> bool((low <= clf.explain(iris.X[:1]).contributions).all())
         True
         """
-        codes = self.classifier.encode(X)
-        found = np.array([explain(draw, codes).contributions for draw in self.draws])
-        return self._ends(found, explain(self._posterior, codes).contributions, level)
+        observed, draws, codes = self._observe(X)
+        found = np.array([explain(draw, codes).contributions for draw in draws])
+        return self._ends(found, explain(observed, codes).contributions, level)
 
     def tables(self, level: float = LEVEL, library: bool | str = "auto") -> tuple[Any, Any]:
         """Return intervals of the cells of all conditional probability tables.
@@ -358,6 +358,14 @@ class ErrorBars:
         return Structure(tuple(map(tuple, parents)), of_class)
 
     # ---- intervals
+
+    def _observe(
+        self, X: Any
+    ) -> tuple[CalibratedPosterior, Iterator[CalibratedPosterior], np.ndarray]:
+        """Return the posterior and the draws with the evidence of rows, and their codes."""
+        codes, columns = self.classifier._encode_evidence(X)
+        draws = (draw.with_evidence(columns) for draw in self.draws)
+        return self._posterior.with_evidence(columns), draws, codes
 
     @property
     def _posterior(self) -> CalibratedPosterior:

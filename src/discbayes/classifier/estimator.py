@@ -131,10 +131,10 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
         Rows without a label (NaN or None) at fit. "error": they are refused. "drop": they are left
         out. "use": parameters are learned from them as well, as far as that lowers the log loss of
         held-out labeled rows; their weight is chosen by these, and may be 0. Generative parameters
-        take them by expectation-maximization over the class, "hybrid", "cl", "mm" and "ml-bn-svm"
-        add their marginal likelihood; others are refused. Cut points, structure, folds and
-        calibration are those of labeled rows. A `DataWarning` counts the rows and tells whether
-        they help. Rows must be in memory.
+        take them by expectation-maximization over the class, "auto", "levels", "hybrid", "cl", "mm"
+        and "ml-bn-svm" add their marginal likelihood; others are refused. Cut points, structure,
+        folds, calibration and what "auto" chooses are those of labeled rows. A `DataWarning` counts
+        the rows and tells whether they help. Rows must be in memory.
     unknown : {"marginalize", "error"}, default="marginalize"
         Values at prediction time that were not seen at fit: treated as missing, or an error.
     columns : {"strict", "by-name"}, default="strict"
@@ -356,14 +356,14 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
             data = opened.enter_context(rows.encode(encoder, progress))
             encoder.warn_of_unused()
             folds = assign_calibration_folds(plan, rows, encoder)
-            if rows.unlabeled is not None:
-                plan = use_unlabeled(plan, rows, encoder)
             pool = None
             if plan.chooses:
                 plan, pool = choose_network(plan, rows, encoder, folds)
                 if plan.encoder.missing != encoder.missing:
                     encoder = plan.new_encoder(encoder.domain_)
                     data = opened.enter_context(rows.encode(encoder, progress))
+            if rows.unlabeled is not None:  # the network is that of labeled rows
+                plan = use_unlabeled(plan, rows, encoder)
             if folds is None or pool is not None:
                 rows.close()  # they are not read again
             network, statistics = learn_all_rows(plan, data, encoder.classes_)
@@ -869,7 +869,7 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
             The price of asking for a column, in the unit of the costs: one for all, or by name,
             where those that are left out cost nothing.
         known : mapping of column names to values, optional
-            What is known before the first question.
+            What is known before the first question; values may be evidence of any kind.
         max_questions : int, default=50
             The number of questions in the tree.
         class_prior : sequence of float, optional
@@ -889,9 +889,10 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
         1
         """
         require_integer("max_questions", max_questions, 1)
-        codes = self.encode(dict(known or {}))
         lookahead = self._lookahead(costs, prices, class_prior)
-        return build_questionnaire(self, lookahead, codes, max_questions)
+        codes, columns = self._encode_evidence(dict(known or {}))
+        observed = replace(lookahead, posterior=lookahead.posterior.with_evidence(columns))
+        return build_questionnaire(self, observed, codes, max_questions)
 
     @inference.one_warning()
     def next_question(
@@ -1157,6 +1158,7 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
         source: str = "",
         card: Mapping[str, str] | None = None,
         by: Any = None,
+        error_bars: ErrorBars | None = None,
     ) -> Any:
         """Make a single self-contained HTML report of the fitted classifier; it needs no server.
 
@@ -1172,7 +1174,6 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
             Rows that the classifier has not learned from. The report holds only figures of them.
         y : sequence of labels, optional
             The class labels of these rows.
-
         title : str, optional
             The title of the report; the name of the target by default.
         source : str, optional
@@ -1183,6 +1184,9 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
         by : str or sequence, optional
             A column of ``X`` such as "sex", or a value for each row: the model card has the metrics
             of each group.
+        error_bars : ErrorBars, optional
+            What ``bootstrap`` or ``dirichlet`` of this classifier returned: a section shows how
+            sure probabilities are, those of ``X`` too, and how often edges are found again.
 
         Returns
         -------
@@ -1199,7 +1203,9 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
         True
         """
         heading = leaf("report.heading").Heading(title, source, card or {})
-        report = leaf("report").make_report(self, X, y, heading=heading, by=by)
+        report = leaf("report").make_report(
+            self, X, y, heading=heading, by=by, error_bars=error_bars
+        )
         if path is not None:
             report.save(path)
         return report

@@ -240,13 +240,11 @@ def _check_unlabeled(classifier: Any, parameters: Any) -> None:
     if given not in UNLABELED:
         listed = ", ".join(map(repr, UNLABELED))
         raise ValueError(f"unlabeled={given!r} is not known; it is one of {listed}")
-    if given == "use" and (
-        is_auto(classifier.parameters) or not getattr(parameters, "uses_unlabeled", False)
-    ):
+    if given == "use" and not getattr(parameters, "uses_unlabeled", False):
         raise ValueError(
             f"unlabeled='use': parameters={classifier.parameters!r} are learned from labeled rows"
-            " only. Take 'map', 'ml' or 'hierarchy' (generative), 'hybrid', 'cl', 'mm' or"
-            " 'ml-bn-svm', whose tables are normalized, or unlabeled='drop'"
+            " only. Take 'auto', 'levels', 'hybrid', 'cl', 'mm' or 'ml-bn-svm', whose tables are"
+            " normalized, 'map', 'ml' or 'hierarchy' (generative), or unlabeled='drop'"
         )
 
 

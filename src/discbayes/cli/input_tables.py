@@ -26,7 +26,7 @@ from discbayes._lazy_imports import need
 from discbayes._text import did_you_mean, listed, nearest_first
 from discbayes.cli.console import STANDARD, STANDARD_INPUT, UserError
 from discbayes.cli.console_encoding import read_standard_input
-from discbayes.cli.reading import find_format
+from discbayes.cli.reading import find_format, is_csv
 from discbayes.datasets import Dataset, list_datasets, load_dataset
 from discbayes.datasets.loading import OPENML
 from discbayes.streams.csv_format import CsvFormat
@@ -37,6 +37,7 @@ from discbayes.streams.file_sources import (
     delimiter_of,
     format_of,
     has_known_ending,
+    line_with,
     read_whole,
 )
 
@@ -150,6 +151,10 @@ def _read_table(args: Namespace, text: Collection[str]) -> InputTable:
         reason = str(error).removeprefix(f"cannot read {name_of(path)}: ")
         raise UserError(f"cannot read {name_of(path)}: {reason}") from error
     name, hint = name_of(path), delimiter_hint(source, csv)
+    target = getattr(args, "target", None)
+    line = None if target is None or not is_csv(source) else line_with(source, csv, target)
+    if line is not None and line > 1 and not hint:
+        hint = f"; line {line} has {target!r}: remove the lines before it"
     try:
         table = read_whole(source, replace(csv, types=dict.fromkeys(text, "string")))
         repeated = [column for column, n in Counter(table.column_names).items() if n > 1]
@@ -161,7 +166,7 @@ def _read_table(args: Namespace, text: Collection[str]) -> InputTable:
         raise UserError(f"cannot read {name}: {error}{hint}") from error
     if repeated:
         raise UserError(
-            f"{name} has several columns with the same name: {listed(repeated)}; rename them"
+            f"{name} has several columns with the same name: {listed(repeated)}; rename them{hint}"
         )
     if table.num_rows == 0:
         raise UserError(f"{name} has no rows")

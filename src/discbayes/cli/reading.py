@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
@@ -11,10 +12,12 @@ from discbayes._text import some_of
 from discbayes.checking.findings import (
     LEAK,
     PROBLEM,
+    SIMILAR_CLASSES,
     SUSPICION,
     TOO_MANY_TEXTS,
     Finding,
     check_column,
+    class_findings,
     facts_of,
     leaking_columns,
 )
@@ -42,7 +45,7 @@ def find_format(args: Namespace, source: str | bytes, text: Collection[str]) -> 
     text : collection of str
         The columns that are read as text.
     """
-    if not _is_csv(source):
+    if not is_csv(source):
         return csv_format(args)
     stored = getattr(args, "stored_format", None)
     if stored is not None:
@@ -53,12 +56,14 @@ def find_format(args: Namespace, source: str | bytes, text: Collection[str]) -> 
     plan = plan_reading(scan, csv_format(args), args.decimal, texts)
     args.csv = plan.csv
     _tell(args, scan, plan)
-    if hasattr(args, "drop"):
+    is_learning = hasattr(args, "drop") and getattr(args, "model", None) is None
+    if is_learning and args.target in scan.names:
         _check_columns(args, scan, plan)
     return csv_format(args)
 
 
-def _is_csv(source: str | bytes) -> bool:
+def is_csv(source: str | bytes) -> bool:
+    """Return whether a source is CSV text or a file, or a folder of files, of it."""
     if isinstance(source, bytes):
         return True
     files = list_files(source)
@@ -86,7 +91,10 @@ def _check_columns(args: Namespace, scan: TableScan, plan: ReadingPlan) -> None:
             refused[column.name] = checked.holds
         else:
             told += [(each.kind, column.name) for each in findings if _is_told(each)]
-    if args.target in scan.names and scan.sample is not None:
+    told += [("mixed numbers", name) for name in plan.mixed if name not in settled]
+    if scan.sample is not None:
+        labels = class_findings(scan.column(args.target), scan.n_rows, Counter())
+        told += [(each.kind, args.target) for each in labels if each.kind == SIMILAR_CLASSES]
         known = {*settled, *refused}
         told += [(LEAK, name) for name in leaking_columns(scan, args.target) if name not in known]
     if refused and len(refused) < len(scan.names) - 1:
@@ -97,7 +105,7 @@ def _check_columns(args: Namespace, scan: TableScan, plan: ReadingPlan) -> None:
         )
     if told:
         which = some_of([f"{name!r} ({kind})" for kind, name in told], 5)
-        complain("note", f"{which}: `discbayes check` says what may be done")
+        args.progress.stage(f"{which}: `discbayes check` says what may be done")
 
 
 def _is_told(finding: Finding) -> bool:

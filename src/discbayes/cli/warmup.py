@@ -10,11 +10,12 @@ from discbayes.cli import options
 from discbayes.cli.console import UserError
 from discbayes.engine import worker_count
 from discbayes.kernels._compile import SHIPPED, UNCOMPILED
+from discbayes.kernels._signatures import FILE, FILE_OF_DEFAULT
 
 SUMMARY = "compile the code of the library now, so that no later run has to"
 EXAMPLES = """examples:
   discbayes warmup
-  discbayes warmup --n-jobs 2
+  discbayes warmup --default
 
 Compiled code is kept in a cache, for this machine and this version. Where it is installed with the
 library there is nothing to do. What no usual run needs is left to be compiled when it is."""
@@ -23,6 +24,11 @@ library there is nothing to do. What no usual run needs is left to be compiled w
 def configure(parser: ArgumentParser) -> None:
     """Declare the arguments."""
     options.add_effort(parser, "processes")
+    parser.add_argument(
+        "--default",
+        action="store_true",
+        help="compile what fits and predictions of the default need, and no more",
+    )
 
 
 def run(args: Namespace) -> None:
@@ -37,5 +43,6 @@ def run(args: Namespace) -> None:
     def report(module: str, n_done: int, n_all: int) -> None:
         args.progress.stage(f"compiled {module}, {n_done} of {n_all} modules")
 
-    need("discbayes.kernels._warmup").compile_all(worker_count(args.n_jobs), report)
+    path = FILE_OF_DEFAULT if args.default else FILE
+    need("discbayes.kernels._warmup").compile_all(worker_count(args.n_jobs), report, path)
     args.progress.stage(f"done in {time.perf_counter() - started:.0f} s")

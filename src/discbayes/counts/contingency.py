@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -439,15 +440,18 @@ def _extension_tables(
 ) -> Iterator[np.ndarray]:
     """Iterate over the counts of a family with each of more parents, as tables of the child."""
     family, n_classes = [*wanted.parents, wanted.child], data.n_classes
+    counted, known = cards.tolist(), data.cards.tolist()
+    of_family = [counted[i] for i in family]
+    card, size = known[wanted.child], math.prod(of_family) * n_classes
     at = 0
     for p in wanted.more:
-        shape = (*cards[family], cards[p], n_classes)
-        table = cells[at : at + int(np.prod(shape))].reshape(shape)
+        table = cells[at : at + size * counted[p]]
         at += table.size
-        table = _complete(table, data.cards[[*family, p]]).reshape(
-            -1, *data.cards[[wanted.child, p]], n_classes
-        )
-        yield table.swapaxes(1, 2).reshape(-1, data.cards[wanted.child], n_classes)
+        if cards is not data.cards:
+            shape = (*of_family, counted[p], n_classes)
+            table = _complete(table.reshape(shape), data.cards[[*family, p]])
+        table = table.reshape(-1, card, known[p], n_classes)
+        yield table.swapaxes(1, 2).reshape(-1, card, n_classes)
 
 
 def _count_wanted(

@@ -12,7 +12,7 @@ from scipy.special import betaincinv
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from discbayes._text import shortened, text_table
-from discbayes.evaluation.metrics import measures
+from discbayes.evaluation.metrics import accuracy, measures
 
 HELD_OUT = "held-out rows"
 TEST = "test rows"
@@ -132,7 +132,7 @@ class Quality:
         """
         weights = self._weights
         n_rows = weights.sum() ** 2 / (weights @ weights) / self.n_repeats
-        right = self.metrics["accuracy"] * n_rows + 0.5
+        right = accuracy(self.shares, self.codes, self.weight) * n_rows + 0.5
         wrong = n_rows + 1 - right
         low, high = betaincinv(right, wrong, [(1 - level) / 2, (1 + level) / 2]).tolist()
         return low, high

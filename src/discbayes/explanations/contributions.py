@@ -392,7 +392,13 @@ class Explanation:
         unknown = [one.name for one in hidden if one.kind != "evidence" and one.name not in about]
         return [f"unknown: {some_of(unknown, _MAX_NAMES)}"] if unknown else []
 
-    def plot(self, row: int = 0, label: Any = None, ax: Any = None) -> Any:
+    def plot(
+        self,
+        row: int = 0,
+        label: Any = None,
+        ax: Any = None,
+        intervals: tuple[np.ndarray, np.ndarray] | None = None,
+    ) -> Any:
         """Plot one row as a waterfall from the prior to the log odds (extra ``plot``).
 
         Parameters
@@ -403,6 +409,8 @@ class Explanation:
             The class; the decision by default.
         ax : matplotlib axes, optional
             Where to draw; a new figure by default.
+        intervals : tuple of two arrays, optional
+            The ends of intervals of the contributions, ``ErrorBars.contributions`` of these rows.
 
         Returns
         -------
@@ -416,7 +424,7 @@ class Explanation:
         >>> clf = BayesNetClassifier("tan", "hybrid").fit(iris.X, iris.y)
         >>> ax = clf.explain(iris.X.iloc[[60]]).plot()  # doctest: +SKIP
         """
-        return leaf("plot").waterfall(self, row=row, label=label, ax=ax)
+        return leaf("plot").waterfall(self, row=row, label=label, ax=ax, intervals=intervals)
 
     def to_shap(self) -> Any:
         """Return the contributions as a ``shap.Explanation``, for the plots of shap; needs shap.

@@ -574,10 +574,13 @@ class Questionnaire:
         classes = posterior.network.class_codes(y, codes.shape[1])
         known = self.root.codes[: prices.size, 0] < posterior.network.domain.cards[: prices.size]
         rest = [np.flatnonzero(~known).tolist()] * classes.size
+        # evidence before the first question is on all rows, whose values go with it
+        evidence = self.root.codes[prices.size :].repeat(classes.size, axis=1)
+        whole = np.vstack([codes, evidence])
         ended = [self._follow(codes[:, m]) for m in range(classes.size)]
         ways = [
             ([asked for asked, _ in ended], np.array([end for _, end in ended])),
-            (rest, cheapest(posterior.posterior(codes), costs.matrix)),
+            (rest, cheapest(posterior.posterior(whole), costs.matrix)),
         ]
         paid = np.array([np.mean([prices[asked].sum() for asked in way]) for way, _ in ways])
         wrong = np.array([costs.matrix[classes, decided].mean() for _, decided in ways])

@@ -28,7 +28,7 @@ from discbayes.inference.old_limits import (
     renamed_limits,
 )
 from discbayes.inference.plans import blank_rows, group_by_missing
-from discbayes.inference.query import joint_posterior
+from discbayes.inference.query import ImpossibleEvidenceError, joint_posterior
 from discbayes.inference.sampling import EstimateWarning, one_warning
 
 __all__ = [
@@ -36,6 +36,7 @@ __all__ = [
     "MAX_CELLS",
     "RAISE",
     "EstimateWarning",
+    "ImpossibleEvidenceError",
     "InferenceOptions",
     "TooManyCellsError",
     "WithOldLimits",

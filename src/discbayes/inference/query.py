@@ -53,6 +53,10 @@ def joint_posterior(
     return _arrange(_normalize(scores, evidence.get(CLASS)), variables)
 
 
+class ImpossibleEvidenceError(ValueError):
+    """The evidence has probability zero; who knows the names of its columns says them."""
+
+
 def _normalize(scores: np.ndarray, known_class: int | None) -> np.ndarray:
     if known_class is not None:
         masked = np.full_like(scores, -np.inf)
@@ -60,9 +64,7 @@ def _normalize(scores: np.ndarray, known_class: int | None) -> np.ndarray:
         scores = masked
     top = scores.max()
     if top == -np.inf:
-        raise ValueError(
-            "the evidence has probability zero under this network, so nothing follows from it"
-        )
+        raise ImpossibleEvidenceError("the evidence has probability zero under this network")
     shares = np.exp(scores - top)
     return shares / shares.sum()
 

@@ -1,7 +1,8 @@
 """The types that kernels are called with, as text: one line for each list of types.
 
-``signatures.txt`` has those of real use; ``make signatures`` records them again. They are compiled
-ahead (``hatch_build.py``), or before they are needed (``discbayes warmup``).
+``signatures.txt`` has those of real use, and ``signatures_of_default.txt`` those of the default
+classifier alone; ``make signatures`` records them again. They are compiled ahead
+(``hatch_build.py``), or before they are needed (``discbayes warmup``).
 
 A line is the name of a kernel and its arguments. ``u1[2C]`` is an array of unsigned bytes with two
 dimensions in C order (F: Fortran order, A: any), with ``r`` where it cannot be written; ``i8`` and
@@ -17,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 FILE = Path(__file__).with_name("signatures.txt")
+FILE_OF_DEFAULT = Path(__file__).with_name("signatures_of_default.txt")
 _PACKAGE = __name__.rpartition(".")[0]
 
 

@@ -1,4 +1,4 @@
-"""Compile kernels before they are needed, for the types of ``signatures.txt``."""
+"""Compile kernels before they are needed, for the types that a file lists."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from importlib import import_module
 from multiprocessing import get_context
+from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any
 
@@ -13,7 +14,14 @@ import numba
 import numpy as np
 
 from discbayes import kernels
-from discbayes.kernels._signatures import ArgumentType, ArrayType, RecordType, load_kernel, read
+from discbayes.kernels._signatures import (
+    FILE,
+    ArgumentType,
+    ArrayType,
+    RecordType,
+    load_kernel,
+    read,
+)
 
 
 def numba_type(kind: ArgumentType) -> Any:
@@ -39,26 +47,26 @@ def record_class(name: str) -> Any:
     raise LookupError(f"no named tuple {name} in {kernels.__name__}")
 
 
-def compile_kernels(names: list[str]) -> None:
+def compile_kernels(names: list[str], path: Path = FILE) -> None:
     """Compile kernels for all types that they are listed with, or find them in the cache."""
-    signatures = read()
+    signatures = read(path)
     for name in names:
         for kinds in signatures[name]:
             load_kernel(name).compile(tuple(map(numba_type, kinds)))
 
 
-def compile_all(n_jobs: int, report: Callable[[str, int, int], None]) -> None:
-    """Compile all kernels in several processes; report each module, and how many are done.
+def compile_all(n_jobs: int, report: Callable[[str, int, int], None], path: Path = FILE) -> None:
+    """Compile listed kernels in several processes; report each module, and how many are done.
 
     A process takes all kernels of a module, since they share helpers, and the largest come first.
     """
     groups: dict[str, list[str]] = {}
-    for name, signatures in read().items():
+    for name, signatures in read(path).items():
         groups.setdefault(name.partition(".")[0], []).extend([name] * len(signatures))
     largest_first = sorted(groups, key=lambda module: -len(groups[module]))
     with ProcessPoolExecutor(n_jobs, get_context("spawn")) as pool:
         running = {
-            pool.submit(compile_kernels, list(dict.fromkeys(groups[module]))): module
+            pool.submit(compile_kernels, list(dict.fromkeys(groups[module])), path): module
             for module in largest_first
         }
         for n_done, future in enumerate(as_completed(running), 1):

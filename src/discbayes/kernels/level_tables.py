@@ -77,19 +77,34 @@ def _level_line(levels, level, whole, size):
 
 
 @inline_kernel
-def _score_line(levels, weights, feature, whole, free, free_cells, places, widths, line):
-    """Write Σ weight·level + free cells of a line of the whole table of a feature."""
-    n_classes, width = widths
+def _group_of(levels, feature, whole):
+    """Return the number of the lines that differ in the last parent only, and in the last level."""
+    last = levels.first[feature + 1] - 1
+    return whole // levels.rest[last - 1] if last > levels.first[feature] else 0
+
+
+@inline_kernel
+def _score_group(levels, weights, feature, whole, line):
+    """Write Σ weight·level of all levels but the last one, of a line of the whole table."""
     first, size = levels.first[feature], np.uint64(line.size)
     values = levels.values
-    for j in range(first, levels.first[feature + 1]):
+    for k in range(size):
+        line[k] = 0.0
+    for j in range(first, levels.first[feature + 1] - 1):
         at = _level_line(levels, j, whole, size)
-        if j == first:
-            for k in range(size):
-                line[k] = weights[j - first, k] * values[at + k]
-        else:
-            for k in range(size):
-                line[k] += weights[j - first, k] * values[at + k]
+        for k in range(size):
+            line[k] += weights[j - first, k] * values[at + k]
+
+
+@inline_kernel
+def _score_line(levels, weights, feature, whole, group, free, free_cells, places, widths, line):
+    """Write Σ weight·level + free cells of a line, given the sum of all levels but the last."""
+    n_classes, width = widths
+    size, values = np.uint64(line.size), levels.values
+    j = levels.first[feature + 1] - 1
+    row, begin = j - levels.first[feature], _level_line(levels, j, whole, size)
+    for k in range(size):
+        line[k] = group[k] + weights[row, k] * values[begin + k]
     if places >= 0:
         start, n = levels.state_start[feature], np.uint64(n_classes)
         for x in range(levels.cards[feature]):
@@ -231,13 +246,14 @@ def weighted_tables(weights, free, free_cells, levels, widths, features, usual, 
     n_classes = weights.shape[1]
     widest, deepest = _largest(levels, width, features)
     precise = levels.values.dtype
-    memory, total = np.empty((3, widest), precise), np.empty(width)
+    memory, total = np.empty((4, widest), precise), np.empty(width)
     line_weights = np.zeros((deepest, widest), precise)
     for i in range(features[0], features[1]):
         size = levels.cards[i] * width
         line = memory[0, :size]
         scratch = memory[1, :size]
         power = memory[2, :size]
+        group, group_now = memory[3, :size], -1
         _spread_weights(weights, levels.first[i], levels.first[i + 1], width, size, line_weights)
         common = at_usual[i]
         first_line, n_lines = levels.line_start[i], levels.line_start[i + 1] - levels.line_start[i]
@@ -246,18 +262,15 @@ def weighted_tables(weights, free, free_cells, levels, widths, features, usual, 
             begin = np.searchsorted(levels.cell_start, usual[i], side="right") - 1
         for turn in range(-1 if usual[i] >= 0 else 0, n_lines):
             u = begin if turn < 0 else first_line + turn
-            places = _free_line(free_cells, levels, i, u)
+            whole, places = levels.lines[u], _free_line(free_cells, levels, i, u)
+            group_here = _group_of(levels, i, whole)
+            if group_here != group_now:
+                _score_group(levels, line_weights, i, whole, group)
+                group_now = group_here
             _score_line(
-                levels,
-                line_weights,
-                i,
-                levels.lines[u],
-                free,
-                free_cells,
-                places,
-                (n_classes, width),
-                line,
-            )
+                levels, line_weights, i, whole, group, free, free_cells, places,
+                (n_classes, width), line,
+            )  # fmt: skip
             _find_norms(line, scratch, power, total, norms, u)
             if turn < 0:
                 x = levels.cell_value[usual[i]]
@@ -303,6 +316,16 @@ def _add_products(before, values, at, out, row):
         out[row, k] += before[k] * values[at + k]
 
 
+@inline_kernel
+def _add_group(levels, feature, whole, group, out):
+    """Add products with all levels but the last one to their rows, and write zeros to the group."""
+    first = levels.first[feature]
+    for j in range(first, levels.first[feature + 1] - 1):
+        at = _level_line(levels, j, whole, np.uint64(group.size))
+        _add_products(group, levels.values, at, out, j - first)
+    group[:] = 0.0
+
+
 @contracting_kernel
 def weight_gradient(weights, free, free_cells, levels, widths, features, usual, norms, gradient,
                     total, slopes, cells):  # fmt: skip
@@ -316,7 +339,7 @@ def weight_gradient(weights, free, free_cells, levels, widths, features, usual, 
     n_classes = weights.shape[1]
     widest, deepest = _largest(levels, width, features)
     precise = levels.values.dtype
-    memory, line_total = np.empty((3, widest), precise), np.zeros(width)
+    memory, line_total = np.empty((5, widest), precise), np.zeros(width)
     line_weights = np.zeros((deepest, widest), precise)
     sums = np.empty((deepest, widest), precise)
     for i in range(features[0], features[1]):
@@ -325,6 +348,9 @@ def weight_gradient(weights, free, free_cells, levels, widths, features, usual, 
         before = memory[0, :size]
         power = memory[1, :size]
         factors = memory[2, :size]
+        # of the lines that read the same lines of all levels but the last: scores, and gradients
+        group, group_total, group_now, of_group = memory[3, :size], memory[4, :size], -1, 0
+        group_total[:] = 0.0
         _spread_weights(weights, first, last, width, size, line_weights)
         sums[:, :size] = 0.0
         if usual[i] >= 0:
@@ -337,19 +363,27 @@ def weight_gradient(weights, free, free_cells, levels, widths, features, usual, 
                 continue
             whole = levels.lines[u]
             places = _free_line(free_cells, levels, i, u)
+            group_here = _group_of(levels, i, whole)
+            if group_here != group_now:
+                _add_group(levels, i, of_group, group_total, sums)
+                _score_group(levels, line_weights, i, whole, group)
+                group_now, of_group = group_here, whole
             _score_line(
-                levels, line_weights, i, whole, free, free_cells, places, (n_classes, width), before
-            )
+                levels, line_weights, i, whole, group, free, free_cells, places,
+                (n_classes, width), before,
+            )  # fmt: skip
             _minus_shares(before, norms, u, line_total, power, factors)
             for cell in range(*read):
                 x = levels.cell_value[cell]
                 for c in range(written):
                     before[x * width + c] += gradient[cell * written + c]
-            for j in range(first, last):
-                at = _level_line(levels, j, whole, np.uint64(size))
-                _add_products(before, levels.values, at, sums, j - first)
+            at = _level_line(levels, last - 1, whole, np.uint64(size))
+            _add_products(before, levels.values, at, sums, last - 1 - first)
+            for k in range(np.uint64(size)):
+                group_total[k] += before[k]
             if places >= 0:
                 _add_free_gradient(levels, i, before, free_cells, places, (n_classes, width), cells)
+        _add_group(levels, i, of_group, group_total, sums)
         for j in range(first, last):
             for k in range(0, size, width):
                 for c in range(n_classes):
@@ -382,12 +416,12 @@ def level_curvature(weights, free, free_cells, levels, widths, features, usual, 
     n_classes = weights.shape[1]
     widest, deepest = _largest(levels, width, features)
     precise = levels.values.dtype
-    memory, line_total = np.empty((4, widest), precise), np.zeros(width)
+    memory, line_total = np.empty((5, widest), precise), np.zeros(width)
     line_weights, minus = np.zeros((deepest, widest), precise), np.full(width, -1.0)
     for i in range(features[0], features[1]):
         size = levels.cards[i] * width
         share, power = memory[0, :size], memory[1, :size]
-        factors, here = memory[2, :size], memory[3, :size]
+        factors, here, group = memory[2, :size], memory[3, :size], memory[4, :size]
         _spread_weights(weights, levels.first[i], levels.first[i + 1], width, size, line_weights)
         if usual[i] >= 0:
             begin = levels.cell_start[levels.line_start[i]]
@@ -399,9 +433,11 @@ def level_curvature(weights, free, free_cells, levels, widths, features, usual, 
                 continue
             whole = levels.lines[u]
             places = _free_line(free_cells, levels, i, u)
+            _score_group(levels, line_weights, i, whole, group)
             _score_line(
-                levels, line_weights, i, whole, free, free_cells, places, (n_classes, width), share
-            )
+                levels, line_weights, i, whole, group, free, free_cells, places,
+                (n_classes, width), share,
+            )  # fmt: skip
             _minus_shares(share, norms, u, minus, power, factors)
             here[:] = 0.0
             for cell in range(*read):

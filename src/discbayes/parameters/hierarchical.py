@@ -39,7 +39,7 @@ from discbayes.parameters.configurations import Configurations
 
 STRENGTHS = (3.0, 10.0, 30.0, 100.0, 300.0)
 BANDWIDTH = 1.5  # intervals, if there are as many as USUAL_INTERVALS
-PARENT_BANDWIDTH = 0.8  # coarse intervals, or values of an ordered parent
+PARENT_BANDWIDTH = 0.4  # coarse intervals, or values of an ordered parent
 USUAL_INTERVALS = 32
 TINY = 1e-300
 
@@ -96,6 +96,29 @@ class BackoffLevels:
         return Configurations.all_of(self.layout)
 
     @cached_property
+    def distinct(self) -> tuple[Configurations, list[np.ndarray]]:
+        """Configurations of which each has a table of its own, and which of them each one reads.
+
+        Those that do not occur read what they have in common: the values of all parents but the
+        last.
+        """
+        layout, start = self.layout, self.observed.whole_start
+        used_lines = self.observed.used_lines.copy()
+        reads = []
+        for i, group in enumerate(self.values):
+            used = used_lines[start[i] : start[i + 1]]
+            line = np.arange(used.size)
+            rest = np.flatnonzero(~used)
+            if rest.size and len(group) > 1:
+                common = rest // (used.size // len(group[-2]))
+                _, first, of = np.unique(common, return_index=True, return_inverse=True)
+                line[rest] = rest[first][of]
+            used[line] = True
+            reads.append((np.cumsum(used) - 1)[line])
+        cells = np.repeat(used_lines, np.repeat(layout.cards, np.diff(start)))
+        return Configurations.some_of(layout, cells), reads
+
+    @cached_property
     def _flat_values(self) -> np.ndarray:
         """All levels one after the other, the classes of each cell padded by zeros."""
         levels = [level for group in self.values for level in group]
@@ -135,7 +158,10 @@ class BackoffLevels:
 
     @cached_property
     def _free_states(self) -> np.ndarray:
-        """Whether each state of each line that is used occurs, in features with the class."""
+        """Whether each state of each line that is used has free cells, in features with the class.
+
+        It has if it occurs, and both of two states have.
+        """
         observed, layout = self.observed, self.layout
         feature = np.repeat(np.arange(layout.cards.size), np.diff(observed.start))
         n_states = layout.n_states.astype(np.int64)[feature]
@@ -144,19 +170,20 @@ class BackoffLevels:
         occurs = np.zeros(int(n_states.sum()), bool)
         occurs[starts_of(n_states)[line] + state] = True
         depends = np.array(layout.structure.class_children, bool)
-        return occurs & np.repeat(depends[feature], n_states)
+        of_two = n_states == 2  # one alone would have half the freedom
+        return (occurs | np.repeat(of_two, n_states)) & np.repeat(depends[feature], n_states)
 
     def free_cells(self, configurations: Configurations) -> FreeStates:
-        """Return which states of which lines have free cells: those that occur."""
+        """Return which states of which lines have free cells."""
         n_states = self.layout.n_states.astype(np.int64)
         start = starts_of(np.diff(configurations.start) * n_states)
         occurs = self._free_states
         place = np.where(occurs, np.cumsum(occurs) - 1, -1)
         if configurations is not self.observed:
-            whole = np.full(start[-1], -1)
-            n_lines = np.diff(configurations.start)
-            whole[np.repeat(self.observed.used_lines, np.repeat(n_states, n_lines))] = place
-            place = whole
+            more = np.full(start[-1], -1)
+            each = np.repeat(n_states, np.diff(configurations.start))
+            more[np.repeat(self.observed.used_lines[configurations.used_lines], each)] = place
+            place = more
         return FreeStates(start, place)
 
     def arrays(self, configurations: Configurations, single: bool = False) -> LevelArrays:
@@ -207,7 +234,10 @@ class HierarchicalSmoothing(BaseEstimator):
         The standard deviation by which counts of a numeric feature are spread over neighboring
         intervals, and those of ordered categories over neighboring values: in intervals, and in
         32nds of the rows between them, whichever spreads less. So an interval with many rows keeps
-        its counts. With 0 nothing is spread, over the values of parents neither.
+        its counts. 0 for no spreading.
+    parent_bandwidth : float, default=0.4
+        The same for the values of numeric and ordered parents, as their children see them: in
+        coarse intervals. A value keeps its own counts whole. 0 for no spreading.
 
     Examples
     --------
@@ -225,9 +255,15 @@ class HierarchicalSmoothing(BaseEstimator):
     missing = "available"
     uses_two_resolutions = True
 
-    def __init__(self, strengths: Sequence[float] = STRENGTHS, bandwidth: float = BANDWIDTH):
+    def __init__(
+        self,
+        strengths: Sequence[float] = STRENGTHS,
+        bandwidth: float = BANDWIDTH,
+        parent_bandwidth: float = PARENT_BANDWIDTH,
+    ):
         self.strengths = strengths
         self.bandwidth = bandwidth
+        self.parent_bandwidth = parent_bandwidth
 
     def learn(self, data: Rows, counts: Counts, structure: Structure, context: Context) -> CPTs:
         """Learn the tables of a structure.
@@ -327,10 +363,12 @@ class HierarchicalSmoothing(BaseEstimator):
         strengths = np.asarray(self.strengths, float)
         if strengths.ndim != 1 or not strengths.size or not (strengths > 0).all():
             raise ValueError(f"strengths={self.strengths!r} must be positive numbers")
-        if not (np.isfinite(strengths).all() and np.isfinite(self.bandwidth)):
-            raise ValueError("strengths and bandwidth must be finite numbers")
-        if self.bandwidth < 0:
-            raise ValueError(f"bandwidth={self.bandwidth!r} must be at least 0")
+        if not np.isfinite(strengths).all():
+            raise ValueError("strengths must be finite numbers")
+        for name in ("bandwidth", "parent_bandwidth"):
+            value = getattr(self, name)
+            if not (np.isfinite(value) and value >= 0):
+                raise ValueError(f"{name}={value!r} must be a finite number that is at least 0")
 
     def _spread(self, domain: Domain, feature: int, counts: np.ndarray) -> np.ndarray | None:
         """Return where the counts of each interval or ordered value go; None to themselves."""
@@ -355,12 +393,12 @@ class HierarchicalSmoothing(BaseEstimator):
         The rows do not sum to one: a value keeps its counts.
         """
         n_ordered = _n_ordered(parent)
-        if n_ordered < 3 or not self.bandwidth:
+        if n_ordered < 3 or not self.parent_bandwidth:
             return None
         place = np.arange(n_ordered)
         near = np.eye(parent.card)
         near[:n_ordered, :n_ordered] = np.exp(
-            -0.5 * ((place[:, None] - place) / PARENT_BANDWIDTH) ** 2
+            -0.5 * ((place[:, None] - place) / self.parent_bandwidth) ** 2
         )
         return near
 
@@ -374,7 +412,8 @@ class HierarchicalSmoothing(BaseEstimator):
         """Smooth the levels of one feature, from the lowest on.
 
         Arrays have the shape ``(lines, card, n_classes)``. ``below`` is the level below, and
-        ``rest_below`` the same without the row that is in a cell.
+        ``rest_below`` the same without the row that is in a cell. Lines without a row are those of
+        the level below, and are not computed.
         """
         highest, card = levels[-1].counts, levels[0].counts.shape[1]
         kept = np.ones(card) if spread is None else np.diagonal(spread)
@@ -389,9 +428,17 @@ class HierarchicalSmoothing(BaseEstimator):
         # what does not depend on the class is no news of it, and an empty cell has no row
         used = np.flatnonzero(highest) if not pooled else np.zeros(0, np.int64)
         chain = _Chain([], np.empty((used.size, len(levels))), used, [])
-        for level, (counts, joined) in enumerate(levels):
-            repeat = len(counts) // len(below)
-            below, rest_below = np.repeat(below, repeat, 0), np.repeat(rest_below, repeat, 0)
+        lines = np.zeros(1, np.int64)  # those that were computed of the level below
+        for level, (whole, joined) in enumerate(levels):
+            if level:
+                before, lines = lines, np.flatnonzero(joined.any(axis=(1, 2)))
+                n_below = len(levels[level - 1].counts)
+                at = np.searchsorted(before, lines // (len(whole) // n_below))
+                below, rest_below = below[at], rest_below[at]
+            if len(lines) == len(whole):
+                counts = whole
+            else:
+                counts, joined = whole[lines], joined[lines]
             smooth = _spread_out(joined, spread)
             totals = joined.sum(axis=1, keepdims=True)
             rest = np.maximum(smooth - own, 0.0)
@@ -402,8 +449,13 @@ class HierarchicalSmoothing(BaseEstimator):
             rest_here = np.maximum((rest + m * rest_below) / (rest_totals + m), TINY)
             value = np.log(here) - (np.log(below) if level else 0.0)
             left = np.log(rest_here) - (np.log(rest_below) if level else 0.0) - value
-            chain.values.append(np.ascontiguousarray(np.broadcast_to(value, counts.shape)))
-            chain.left_out[:, level] = left.ravel()[_in_level(used, highest, counts)]
+            if len(lines) < len(whole):
+                padded = np.zeros(whole.shape)
+                padded[lines] = value
+                value = padded
+            chain.values.append(np.ascontiguousarray(np.broadcast_to(value, whole.shape)))
+            place = _in_level(used, highest, whole, lines)
+            chain.left_out[:, level] = np.broadcast_to(left, counts.shape).ravel()[place]
             chain.strengths.append(m)
             below, rest_below = here, rest_here
         return chain
@@ -444,11 +496,14 @@ class _LevelCounts(NamedTuple):
     joined: np.ndarray
 
 
-def _in_level(cells: np.ndarray, highest: np.ndarray, level: np.ndarray) -> np.ndarray:
-    """Return where cells of the highest level are in one of fewer lines."""
+def _in_level(
+    cells: np.ndarray, highest: np.ndarray, level: np.ndarray, lines: np.ndarray
+) -> np.ndarray:
+    """Return where cells of the highest level are in some lines of one of fewer lines."""
     size = highest[0].size
     line, within = np.divmod(cells, size)
-    return np.asarray(line // (len(highest) // len(level)) * size + within)
+    place = np.searchsorted(lines, line // (len(highest) // len(level)))
+    return np.asarray(place * size + within)
 
 
 def _observed(layout: Layout, families: FamilyCounts) -> tuple[Configurations, np.ndarray]:

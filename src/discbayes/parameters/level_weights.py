@@ -27,6 +27,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from discbayes._settings import require_integer, require_number
 from discbayes.counts import Counts
+from discbayes.data.domain import Encoded
 from discbayes.data.rows import Rows
 from discbayes.engine import Context, parallel_map
 from discbayes.kernels import level_tables as kernels
@@ -36,6 +37,7 @@ from discbayes.kernels.quasi_newton import dot
 from discbayes.network import CPTs, Structure
 from discbayes.objectives import ConditionalLikelihood, Objective
 from discbayes.optim import Outcome, lbfgs, until_interrupted
+from discbayes.parameters.configurations import Configurations
 from discbayes.parameters.hierarchical import (
     BANDWIDTH,
     BackoffLevels,
@@ -47,12 +49,14 @@ from discbayes.parameters.problem import Penalty, Problem
 
 CLASS_FACTOR = 3.0  # on the penalty, for the deviations of classes
 SHARED_PENALTY = 1.0  # of the deviation of a shared weight from one
+# coarse intervals: more than for the generative estimates, as weights make up for what it blurs
+PARENT_BANDWIDTH = 0.8
 PRIOR_PENALTY = 0.1  # of the deviation of the class parameters from the class shares
 PART_CELLS = 50_000  # of the tables that a thread computes
 # iterations of little gain after which a fit ends: without free cells, and with them
 PATIENCE = 4, 2
 CELL_WORK = 4.0  # nanoseconds for each number of a level
-SINGLE_TOL = 1e-6  # of a fit whose steps single precision does not hide
+SINGLE_TOL = 1e-4  # of fits that are compared only: single precision is enough for them
 
 
 class LevelWeights:
@@ -71,6 +75,8 @@ class LevelWeights:
         the weights are learned.
     single : bool, default=False
         Whether tables are computed in single precision.
+    configurations : Configurations, optional
+        Which cells tables have instead, not as differences; nothing is learned from rows.
     """
 
     normalized, repeats = True, 1.0
@@ -83,10 +89,13 @@ class LevelWeights:
         n_jobs: int | None = None,
         observed_only: bool = False,
         single: bool = False,
+        configurations: Configurations | None = None,
     ):
         self.layout, self.n_prior = levels.layout, levels.layout.n_classes
         self.levels, self.n_jobs = levels, n_jobs
         self.configurations = levels.observed if observed_only else levels.whole
+        if configurations is not None:
+            self.configurations = configurations
         self._arrays = levels.arrays(self.configurations, single)
         self._usual = levels.usual if observed_only else np.full_like(levels.usual, -1)
         # classes in memory: of levels, and of the tables that are written
@@ -220,43 +229,17 @@ class LevelWeights:
 
     def tables(self, free: np.ndarray) -> CPTs:
         """Return the tables of the parameters, with all parent configurations."""
-        whole = LevelWeights(self.levels, bool(self.n_free), self.n_jobs)
-        prior, cells = whole.numbers(free)
+        distinct, reads = self.levels.distinct
+        some = LevelWeights(self.levels, bool(self.n_free), self.n_jobs, configurations=distinct)
+        prior, cells = some.numbers(free)
         log_prior = prior - np.logaddexp.reduce(prior)
-        return CPTs(self.layout, log_prior, cells[: self.layout.size].copy())
-
-    def learned(self, free: np.ndarray) -> LearnedWeights:
-        """Return the weights, to begin another fit with."""
-        prior, shared, deviations, _ = self.split(free)
-        n_levels = self.level_of.size
-        by_class = deviations[n_levels:].reshape(n_levels, self.n_prior)
-        by_level = np.column_stack([deviations[:n_levels], by_class])
-        return LearnedWeights(self._arrays.first, prior, shared, by_level)
-
-    def start_like(self, learned: LearnedWeights) -> np.ndarray:
-        """Return parameters with the weights of other levels of the same features.
-
-        A level that those do not have has the last of the weights that features share.
-        """
-        free = self.start()
-        first = self._arrays.first
-        if learned.first.size != first.size or learned.prior.size != self.n_prior:
-            return free
-        prior, shared, deviations, _ = self.split(free)
-        prior[:] = learned.prior
-        n_shared = min(shared.size, learned.shared.size)
-        if n_shared:
-            shared[:n_shared], shared[n_shared:] = (
-                learned.shared[:n_shared],
-                learned.shared[n_shared - 1],
-            )
-        feature = np.repeat(np.arange(first.size - 1), np.diff(first))
-        there = self.level_of < np.diff(learned.first)[feature]
-        found = learned.deviations[(learned.first[feature] + self.level_of)[there]]
-        n_levels = self.level_of.size
-        deviations[:n_levels][there] = found[:, 0]
-        deviations[n_levels:].reshape(n_levels, self.n_prior)[there] = found[:, 1:]
-        return free
+        log_theta = np.empty(self.layout.size)
+        for i, lines in enumerate(reads):
+            found = cells[distinct.offsets[i] : distinct.offsets[i + 1]]
+            size = self.layout.cards[i] * self.n_prior
+            table = self.layout.table(log_theta, i).reshape(-1, size)
+            np.take(found.reshape(-1, size), lines, axis=0, out=table)
+        return CPTs(self.layout, log_prior, log_theta)
 
 
 def _parts(sizes: np.ndarray) -> list[tuple[int, int]]:
@@ -304,30 +287,23 @@ def _curvature(problem: Problem, point: np.ndarray) -> np.ndarray:
     return (penalty.strengths + of_data) * n_features / problem.total_weight
 
 
-class LearnedWeights(NamedTuple):
-    """The weights of a fit, for fits of other levels of the same features to begin with."""
-
-    first: np.ndarray  # the first level of each feature
-    prior: np.ndarray
-    shared: np.ndarray
-    deviations: np.ndarray  # of each level: that of all classes, and of each
-
-
 class PreparedLevels(NamedTuple):
     """Levels, and the rows of a fit of their weights.
 
-    With ``observed_only`` they have those cells only that occur.
+    With ``observed_only`` they have those cells only that occur. Rows without a label are no part
+    of the levels.
     """
 
     levels: BackoffLevels
     scores: LogScores
     observed_only: bool
+    unlabeled: LogScores | None = None
 
 
 class LevelWeightedCCBN(BaseEstimator):
     """Normalized tables of weighted back-off levels that maximize Σ log P(y | x).
 
-    Weights of one and no free cells are the generative model, ``HierarchicalSmoothing``. Training
+    Weights of one and no free cells are a generative model, ``HierarchicalSmoothing``. Training
     rows read the levels leave-one-out; missing values are marginalized exactly.
 
     Parameters
@@ -345,6 +321,8 @@ class LevelWeightedCCBN(BaseEstimator):
     tol : float, default=3e-5
         The fit ends when an iteration raises the mean log P(y | x) by less than this, relative to
         ``max(|mean|, 1)``.
+    parent_bandwidth : float, default=0.8
+        Its bandwidth for the values of parents.
 
     Examples
     --------
@@ -357,7 +335,9 @@ class LevelWeightedCCBN(BaseEstimator):
 
     supports_blocks = True
     uses_two_resolutions = True
-    begin: LearnedWeights | None = None  # the weights that a fit begins with
+    uses_unlabeled = True
+    # Rows without a label, whose likelihood is added to the objective (`semi_supervised.py`).
+    unlabeled_rows: Encoded | None = None
 
     def __init__(
         self,
@@ -366,12 +346,14 @@ class LevelWeightedCCBN(BaseEstimator):
         bandwidth: float = BANDWIDTH,
         max_iter: int = 150,
         tol: float = 3e-5,
+        parent_bandwidth: float = PARENT_BANDWIDTH,
     ):
         self.weight_penalty = weight_penalty
         self.cell_penalty = cell_penalty
         self.bandwidth = bandwidth
         self.max_iter = max_iter
         self.tol = tol
+        self.parent_bandwidth = parent_bandwidth
 
     def learn(self, data: Rows, counts: Counts, structure: Structure, context: Context) -> CPTs:
         """Learn the tables of a structure.
@@ -406,7 +388,7 @@ class LevelWeightedCCBN(BaseEstimator):
         True
         """
         prepared = self.prepare(data, counts, structure, context.n_jobs)
-        weights, outcome = self.maximize(prepared, context, self.begin)
+        weights, outcome = self.maximize(prepared, context)
         if not outcome.converged:
             warnings.warn(
                 f"the objective was still rising after max_iter={self.max_iter} iterations: raise"
@@ -448,18 +430,22 @@ class LevelWeightedCCBN(BaseEstimator):
         True
         """
         self._check()
-        smoothing = HierarchicalSmoothing(bandwidth=self.bandwidth)
+        smoothing = HierarchicalSmoothing(
+            bandwidth=self.bandwidth, parent_bandwidth=self.parent_bandwidth
+        )
         levels = smoothing.levels(data, counts, structure, n_jobs)
-        observed_only = not data.n_missing.any()
+        others = self.unlabeled_rows
+        observed_only = others is None and not data.n_missing.any()
         layout = levels.observed if observed_only else levels.layout
         scores = LogScores(data, layout, True, n_jobs, levels.own_cells(observed_only))
-        return PreparedLevels(levels, scores, observed_only)
+        unlabeled = None if others is None else LogScores(others, layout, True, n_jobs)
+        return PreparedLevels(levels, scores, observed_only, unlabeled)
 
     def maximize(
         self,
         prepared: PreparedLevels,
         context: Context,
-        start: np.ndarray | LearnedWeights | None = None,
+        start: np.ndarray | None = None,
     ) -> tuple[LevelWeights, Outcome]:
         """Maximize the conditional likelihood of prepared rows.
 
@@ -469,9 +455,8 @@ class LevelWeightedCCBN(BaseEstimator):
             The levels, and the rows.
         context : Context
             Threads, and where iterations are recorded.
-        start : ndarray or LearnedWeights, optional
-            The parameters of another fit of the same levels, or the weights of one of other levels
-            of the same features, to begin with.
+        start : ndarray, optional
+            The parameters of another fit of the same levels, to begin with.
 
         Returns
         -------
@@ -502,9 +487,7 @@ class LevelWeightedCCBN(BaseEstimator):
         )
         center = parameterization.start()
         begin = center.copy()
-        if isinstance(start, LearnedWeights):
-            begin = parameterization.start_like(start)
-        elif start is not None:
+        if start is not None:
             begin[: start.size] = start[: begin.size]
         problem = Problem(
             ConditionalLikelihood(),
@@ -512,6 +495,7 @@ class LevelWeightedCCBN(BaseEstimator):
             parameterization,
             context.n_jobs,
             self._penalty(parameterization, center),
+            unlabeled=prepared.unlabeled,
         )
         iterations = count_up(1)
 

@@ -87,12 +87,24 @@ class Problem:
             value += self.counts.dot(numbers)
             whole = whole.plus(self.counts)
         if self.unlabeled is not None:
-            more, slopes = self.unlabeled.sum(
-                _value_and_gradient, (MarginalLikelihood(), numbers), self.n_jobs
-            )
-            value, whole = value + more, whole.plus(slopes)
+            more, slopes = self._of_unlabeled(self.unlabeled, numbers)
+            # what labeled rows add to the cells in their own class comes after these
+            own = np.zeros(whole.cells.size - slopes.cells.size)
+            value += more
+            whole = whole.plus(Numbers(slopes.prior, np.append(slopes.cells, own)))
         back = self.parameterization.pull_back(free, numbers, whole)
         return value / self.total_weight, back / self.total_weight
+
+    def _of_unlabeled(self, rows: LogScores, numbers: Numbers) -> tuple[float, Numbers]:
+        """Return the log likelihood of rows without a label, where P(c) sums to one."""
+        log_prior = numbers.prior - np.logaddexp.reduce(numbers.prior)
+        value, slopes = rows.sum(
+            _value_and_gradient,
+            (MarginalLikelihood(), Numbers(log_prior, numbers.cells)),
+            self.n_jobs,
+        )
+        prior = slopes.prior - np.exp(log_prior) * slopes.prior.sum()
+        return value, Numbers(prior, slopes.cells)
 
     def total_and_slopes(self, numbers: Numbers) -> tuple[float, Numbers]:
         """Return the sum of the objective, and its gradient with respect to the tables."""

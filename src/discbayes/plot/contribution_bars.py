@@ -21,15 +21,23 @@ MIN_CONTRIBUTION = 0.005  # that has a bar of its own
 
 @dataclass(frozen=True)
 class _Bar:
-    """A bar of a waterfall: a text, and what it adds; a ``total`` begins at zero."""
+    """A bar of a waterfall: a text, what it adds, and an interval of that, if there is one; a
+    ``total`` begins at zero.
+    """
 
     text: str
     part: float
     total: bool = False
+    ends: tuple[float, float] | None = None
 
 
 def waterfall(
-    explanation: Explanation, row: int = 0, label: Any = None, most: int = 12, ax: Any = None
+    explanation: Explanation,
+    row: int = 0,
+    label: Any = None,
+    most: int = 12,
+    ax: Any = None,
+    intervals: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> Any:
     """Plot the contribution of each known value of a row to the log odds of a class.
 
@@ -47,6 +55,9 @@ def waterfall(
         The number of values with a bar of their own, the largest first; the others share one.
     ax : Axes, optional
         The axes to draw on; new ones by default.
+    intervals : tuple of two arrays, optional
+        The ends of intervals of the contributions, as ``ErrorBars.contributions`` of the same rows
+        gives them: error bars at the ends of the bars.
 
     Returns
     -------
@@ -64,7 +75,7 @@ def waterfall(
     if most < 1:
         raise ValueError(f"most={most!r} must be at least 1")
     place = explanation.class_of(row, label)
-    bars = _bars(explanation, row, place, most)
+    bars = _bars(explanation, row, place, most, _ends_of(explanation, row, place, intervals))
     texts = [words(bar.text, MAX_LABEL) for bar in bars]
     if ax is None:
         left = max_width(texts, POINTS) + 0.2
@@ -77,7 +88,30 @@ def waterfall(
     return plain(ax, "left")
 
 
-def _bars(explanation: Explanation, row: int, place: int, most: int) -> list[_Bar]:
+def _ends_of(
+    explanation: Explanation,
+    row: int,
+    place: int,
+    intervals: tuple[np.ndarray, np.ndarray] | None,
+) -> np.ndarray | None:
+    """Return the ends of the interval of each contribution of a row to a class."""
+    if intervals is None:
+        return None
+    found = np.array(intervals, dtype=float)
+    if found.shape != (2, *explanation.contributions.shape):
+        raise ValueError(
+            f"intervals have the shape {found.shape}, and the contributions of these rows"
+            f" {explanation.contributions.shape}: pass error_bars.contributions(X) of the same rows"
+        )
+    if explanation.against is not None:
+        raise ValueError("intervals are of a class over all others: explain without against=")
+    ends: np.ndarray = found[:, row, :, place].T
+    return ends
+
+
+def _bars(
+    explanation: Explanation, row: int, place: int, most: int, ends: np.ndarray | None
+) -> list[_Bar]:
     """Return the prior, the largest contributions, the others as one, and the sum."""
     features = explanation.beliefs.network.domain.features
     parts = explanation.contributions[row, :, place]
@@ -86,7 +120,14 @@ def _bars(explanation: Explanation, row: int, place: int, most: int) -> list[_Ba
     n_own = min(most, int(np.count_nonzero(np.abs(parts[known]) >= MIN_CONTRIBUTION)))
     shown, others = ranked[:n_own], ranked[n_own:]
     bars = [_Bar("prior", explanation.base_of(row)[place], total=True)]
-    bars += [_Bar(values_in_words(features[i])[explanation.codes[i, row]], parts[i]) for i in shown]
+    bars += [
+        _Bar(
+            values_in_words(features[i])[explanation.codes[i, row]],
+            parts[i],
+            ends=None if ends is None else (float(ends[i, 0]), float(ends[i, 1])),
+        )
+        for i in shown
+    ]
     if others:
         bars.append(_Bar(count_of(len(others), "other column"), float(parts[others].sum())))
     return [*bars, _Bar("sum", explanation.log_odds[row, place], total=True)]
@@ -95,22 +136,36 @@ def _bars(explanation: Explanation, row: int, place: int, most: int) -> list[_Ba
 def _draw_bars(ax: Any, bars: list[_Bar]) -> None:
     """Draw bars, each starting where the one before ends; infinite ones end at the border."""
     ends = _ends(bars)
-    finite = ends[np.isfinite(ends)]
+    limits = np.array(
+        [
+            start + np.array(bar.ends or (0.0, 0.0))
+            for bar, (start, _) in zip(bars, ends, strict=True)
+        ]
+    )
+    finite = np.append(ends, limits)
+    finite = finite[np.isfinite(finite)]
     low, high = min(0.0, finite.min(initial=0.0)), max(0.0, finite.max(initial=0.0))
     margin = 0.16 * (high - low) or 1.0
-    ends = np.clip(ends, low - 2 * margin, high + 2 * margin)
+    ends, limits = (np.clip(each, low - 2 * margin, high + 2 * margin) for each in (ends, limits))
     for k, (bar, (start, end)) in enumerate(zip(bars, ends, strict=True)):
         right = bar.part >= 0
         color = BLUE if right else ORANGE
         ax.barh(k, end - start, 0.62, left=start, color=BLACK if bar.total else color)
         side = {"ha": "left" if right else "right", "va": "center", "fontsize": POINTS - 1}
+        beyond = limits[k, int(right)] if bar.ends is not None else end
         ax.annotate(
-            signed(bar.part), (end, k), (3 if right else -3, 0), textcoords="offset points", **side
+            signed(bar.part),
+            (beyond, k),
+            (3 if right else -3, 0),
+            textcoords="offset points",
+            **side,
         )
+        if bar.ends is not None:
+            ax.plot(limits[k], [k, k], color=BLACK, linewidth=1.0, marker="|", markersize=5)
         if k + 1 < len(bars):
             ax.plot([end, end], [k + 0.31, k + 0.69], color=GRAY, linewidth=0.8)
     ax.axvline(0, color=GRAY, linewidth=0.8, linestyle=":", zorder=0)
-    ax.set_xlim(ends.min() - margin, ends.max() + margin)
+    ax.set_xlim(min(ends.min(), limits.min()) - margin, max(ends.max(), limits.max()) + margin)
 
 
 def _ends(bars: list[_Bar]) -> np.ndarray:

@@ -80,7 +80,8 @@ def _metrics(quality: Quality) -> str:
     found = quality.metrics
     sentence = quality.sentence[0].upper() + quality.sentence[1:]
     names = [name for name in ("log loss", "AUC", "ECE") if np.isfinite(found[name])]
-    return f"{sentence}. " + ", ".join(f"{name} {number(found[name])}" for name in names)
+    more = ", ".join(f"{name} {number(found[name])}" for name in names)
+    return f"{sentence}. {more[0].upper()}{more[1:]}."
 
 
 # ---- groups
@@ -144,7 +145,7 @@ def _groups_html(quality: Quality, names: Sequence[str]) -> str:
         part = groups == name
         some = Quality(quality.labels, quality.shares[part], quality.codes[part])
         found, (low, high) = some.metrics, some.accuracy_interval()
-        shares = (per_cent(found["accuracy"]), f"{per_cent(low)} to {per_cent(high)}")
+        shares = (per_cent(found["accuracy"]), f"{100 * low:.1f} to {100 * high:.1f}")
         rest = [per_cent(found["balanced accuracy"])]
         rest += [number(found[key]) for key in ("log loss", "AUC", "ECE")]
         rows.append([name_html(name), f"{some.n_rows:,}", *shares, *rest])

@@ -34,6 +34,7 @@ from discbayes.data import Domain
 from discbayes.report.column_effects import effects_html
 from discbayes.report.column_table import columns_html
 from discbayes.report.drawing import network_caption, network_svg
+from discbayes.report.error_bar_tables import error_bars_html
 from discbayes.report.evaluation import evaluation_html
 from discbayes.report.heading import Heading
 from discbayes.report.markup import escaped, name_html
@@ -108,6 +109,7 @@ def make_report(
     rows_are: str = "",
     heading: Heading | None = None,
     by: Any = None,
+    error_bars: Any = None,
 ) -> Report:
     """Return the HTML report of a fitted classifier.
 
@@ -123,6 +125,8 @@ def make_report(
         The title, the source of the data and a model card.
     by : str or sequence, optional
         A column of ``X``, or a value for each row: the model card has the metrics of each group.
+    error_bars : ErrorBars, optional
+        Error bars of the classifier, for a section of their own.
 
     Returns
     -------
@@ -138,6 +142,10 @@ def make_report(
     """
     check_is_fitted(classifier)
     check_rows(X, y)
+    if error_bars is not None and error_bars.classifier is not classifier:
+        raise ValueError(
+            "error_bars are those of another classifier: use clf.bootstrap of this one"
+        )
     heading = heading or Heading()
     sections = {
         "card": ("Model card", card_html(classifier, heading, X, y, by, rows_are)),
@@ -146,6 +154,10 @@ def make_report(
         "evaluation": (
             "Evaluation",
             "" if X is None else evaluation_html(classifier, X, y, rows_are),
+        ),
+        "error-bars": (
+            "Error bars",
+            "" if error_bars is None else error_bars_html(error_bars, X),
         ),
         "effects": ("Effects", effects_html(classifier)),
         "columns": ("Columns", columns_html(classifier)),

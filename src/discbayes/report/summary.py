@@ -21,7 +21,7 @@ from discbayes.data import Domain
 from discbayes.report.heading import Heading
 from discbayes.report.markup import definitions_html, escaped, name_html
 
-_MAX_CLASSES, _MAX_UNUSED = 6, 10
+_MAX_CLASSES, _MAX_UNUSED = 6, 3
 _MAX_NAME = 24  # characters
 
 

@@ -305,6 +305,9 @@ class EdgeScore(GapsIsMissing, BaseEstimator):
         [0.0]
         """
         tables = count_extensions(data, child, parents, more, self.em)
+        if not data.n_missing[[child, *parents, *more]].any():  # tables have the same rows
+            n_rows = float(counts.class_count.sum())
+            return [self.local(table, class_parent, n_rows) for table in tables]
         return [self._from_table(counts, child, table, class_parent) for table in tables]
 
     def of_blocks(

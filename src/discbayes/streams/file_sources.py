@@ -6,15 +6,17 @@ one as a table.
 
 from __future__ import annotations
 
+import csv as csv_module
+import io
 import os
 import re
 import warnings
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import accumulate
+from itertools import accumulate, islice
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,7 @@ from discbayes._text import count_of, listed
 from discbayes.data.targets import DataWarning
 from discbayes.streams.batches import Batch, Limits, TypesChanged
 from discbayes.streams.csv_format import CsvFormat
+from discbayes.streams.text_detection import opened
 
 TRUE = ("true", "True", "TRUE")
 FALSE = ("false", "False", "FALSE")
@@ -32,6 +35,7 @@ _CONVERSION_ERROR = (
 )
 _TOO_LONG = "straddling object"  # of pyarrow, of a row that does not fit in a block
 _RAGGED_WAY_OUT = "correct them, or leave them out with --skip-ragged"
+MAX_TITLE_LINES = 50  # among which a header is looked for
 _RAGGED_SHOWN = 3
 STANDARD_TEXT = "the standard input"  # where CSV text has no file
 _BUFFER = 1 << 20
@@ -425,9 +429,9 @@ def open_csv_texts(
     encoding = csv.encoding or "utf8"
     where = str(path) or STANDARD_TEXT
 
-    names = _header_names(source, parse, encoding, where)
-    ragged.n_rows = 0  # of the first block, which is read again
-    ragged.first.clear()
+    # the first block is read again, and rows that are left out are counted then
+    of_header, _ = _csv_options(path, csv, {}, RaggedRows())
+    names = _header_names(source, of_header, encoding, where)
     numbered = [str(place) for place in range(len(names))]
     convert.column_types = dict.fromkeys(numbered, pa.string())
 
@@ -499,16 +503,57 @@ class RaggedRows:
             self.first.append((row.number, row.expected_columns, row.actual_columns, row.text))
         return "skip"
 
+    def find_lines(self, source: str | Path | bytes, csv: CsvFormat, n_known: int = 0) -> None:
+        """Find the lines of the rows that are kept, of which the first ones may be known.
+
+        It reads the text again, up to the last of them.
+        """
+        if any(line is None for line, *_ in self.first[n_known:]):
+            lines = _ragged_lines(source, csv, self.first[n_known][1])
+            for place, line in zip(range(n_known, len(self.first)), lines, strict=False):
+                self.first[place] = (line, *self.first[place][1:])
+
     def describe(self) -> str:
         """Return the rows as the beginning of a sentence."""
         shown = [
-            f"line {line} has {actual} cells ({text!r:.60})" for line, _, actual, text in self.first
+            f"{'a line' if line is None else f'line {line}'} has {count_of(actual, 'cell')}"
+            f" ({text!r:.60})"
+            for line, _, actual, text in self.first
         ]
         more = ", …" if self.n_rows > len(shown) else ""
         return (
             f"{count_of(self.n_rows, 'row')} with too many or too few cells, where the header has"
             f" {self.first[0][1]}: {', '.join(shown)}{more}"
         )
+
+
+def _ragged_lines(source: str | Path | bytes, csv: CsvFormat, n_cells: int) -> Iterator[int]:
+    """Yield the numbers of the lines on which rows with other numbers of cells begin."""
+    return (line for line, row in _lines(source, csv) if row and len(row) != n_cells)
+
+
+def line_with(source: str | Path | bytes, csv: CsvFormat, cell: str) -> int | None:
+    """Return the first of the first lines that has a cell; None if there is none.
+
+    >>> line_with(b"Ward 3;\\n\\nage;sick\\n", CsvFormat(";"), "sick")
+    3
+    """
+    some = islice(_lines(source, csv), MAX_TITLE_LINES)
+    return next((line for line, row in some if cell in row), None)
+
+
+def _lines(source: str | Path | bytes, csv: CsvFormat) -> Iterator[tuple[int, list[str]]]:
+    """Yield the cells of each row, and the number of the line on which it begins."""
+    delimiter = csv.delimiter or delimiter_of("" if isinstance(source, bytes) else source)
+    with opened(source) as file:
+        encoding = {None: "utf-8-sig", "utf-8": "utf-8-sig"}.get(csv.encoding, csv.encoding)
+        text = io.TextIOWrapper(file, encoding, "replace", newline="")
+        rows = csv_module.reader(text, delimiter=delimiter)
+        first = 1
+        with suppress(csv_module.Error, OSError, EOFError, zlib.error):
+            for row in rows:
+                yield first, row
+                first = rows.line_num + 1
 
 
 def _is_ragged(error: Exception) -> bool:

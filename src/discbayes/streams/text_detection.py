@@ -86,7 +86,7 @@ def detect_layout(
 
 def _blocks(source: str | Path | bytes) -> Iterator[bytes]:
     """Yield the bytes of a source, some at a time; what is damaged ends them."""
-    with _opened(source) as file:
+    with opened(source) as file:
         while True:
             try:
                 block = file.read(_BLOCK)
@@ -97,7 +97,8 @@ def _blocks(source: str | Path | bytes) -> Iterator[bytes]:
             yield block
 
 
-def _opened(source: str | Path | bytes) -> Any:
+def opened(source: str | Path | bytes) -> Any:
+    """Return the bytes of a file, which may be compressed, or of text as an open file."""
     if isinstance(source, bytes):
         return io.BytesIO(source)
     return gzip.open(source) if str(source).lower().endswith(".gz") else open(source, "rb")
