@@ -65,8 +65,7 @@ def learn_calibration(
         if held_out.size:
             plan.context.progress.stage(f"calibration: fold {fold + 1} of {calibration.n_folds}")
             log_joint.append(_held_out_log_joint(plan, rows, encoder, held_out, weight, rng))
-    factors, shares = calibration_weights(plan, folds, encoder.classes_)
-    weight = factors[folds.classes] * folds.weight
+    weight, shares = calibration_weights(plan, folds, encoder.classes_)
     learn = CALIBRATIONS[calibration.method]
     return learn(np.concatenate(log_joint), folds.classes, weight, shares)
 
@@ -97,7 +96,7 @@ def _held_out_log_joint(
 def calibration_weights(
     plan: FitPlan, folds: FoldAssignment, classes: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the weight of a row of each class in calibration, and the class shares that follow.
+    """Return the weights of held-out rows in calibration, and the class shares that follow.
 
     The classes have the shares that the network takes for their prior.
     """
@@ -107,7 +106,7 @@ def calibration_weights(
     total = folds.class_weight * factors
     shares = total / total.sum()
     if plan.class_prior is None:
-        return factors, shares
+        return factors[folds.classes] * folds.weight, shares
     prior = np.exp(log_prior_of(plan.class_prior, classes.size))
     if not (prior * shares).any():
         raise ValueError(
@@ -116,4 +115,4 @@ def calibration_weights(
         )
     factors = factors * np.divide(prior, shares, out=np.zeros_like(prior), where=shares > 0)
     total = folds.class_weight * factors
-    return factors, total / total.sum()
+    return factors[folds.classes] * folds.weight, total / total.sum()

@@ -147,8 +147,7 @@ def choose_network(
     plan = _with_choice(plan, chosen)
     if not pools:
         return plan, None
-    factors, shares = calibration_weights(plan, folds, encoder.classes_)
-    weight = factors[folds.classes] * folds.weight
+    weight, shares = calibration_weights(plan, folds, encoder.classes_)
     scale = learn_scale(np.concatenate(predicted), folds.classes, weight, shares)
     probabilities = np.exp(-comparison.losses(chosen))
     doubt = learn_doubt(probabilities, shares[folds.classes], weight)

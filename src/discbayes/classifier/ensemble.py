@@ -648,8 +648,8 @@ class _Learning:
         # generative estimates first, then those of each penalty
         predicted = np.sum(self._map(self._held_out, plans), axis=0) / len(plans)
         labels = np.array(self.domain.target.values, dtype=object)
-        factors, shares = calibration_weights(plans[0], folds, labels)
-        classes, weight = folds.classes, factors[folds.classes] * folds.weight
+        weight, shares = calibration_weights(plans[0], folds, labels)
+        classes = folds.classes
         score = _log_posterior_of_class(predicted[1:], classes) @ weight
         best = int(np.argmax(score))
         own = learn_scale(predicted[1 + best], classes, weight, shares)

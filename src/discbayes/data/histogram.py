@@ -298,12 +298,17 @@ def table_offsets(sizes: np.ndarray) -> np.ndarray:
     return np.asarray(np.cumsum(sizes) - sizes, dtype=np.int64)
 
 
+def range_tables(low_high: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the first number, the size and the offset of a table of each range of numbers."""
+    low = low_high[0].astype(np.int64)
+    sizes = low_high[1].astype(np.int64) - low + 1
+    return low, sizes, table_offsets(sizes)
+
+
 def _counted(
     block: NumericColumns, columns: np.ndarray, low_high: np.ndarray, labels: ClassLabels
 ) -> list[Histogram]:
-    low = low_high[0].astype(np.int64)
-    sizes = low_high[1].astype(np.int64) - low + 1
-    offset = table_offsets(sizes)
+    low, sizes, offset = range_tables(low_high)
     k = labels.n_classes
     cells = np.zeros(int(sizes.sum()) * k)
     for rows in block.chunks():

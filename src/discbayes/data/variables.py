@@ -22,9 +22,9 @@ from discbayes.data.histogram import (
     CutPoints,
     Piece,
     column_ranges,
+    range_tables,
     refuse_infinite,
     rising_numbers,
-    table_offsets,
 )
 from discbayes.data.labels import check_levels, is_missing, plain
 from discbayes.data.table import (
@@ -395,9 +395,7 @@ def _present(
     block: NumericColumns, columns: np.ndarray, low_high: np.ndarray, n_jobs: int | None
 ) -> list[np.ndarray]:
     """Return the values that occur in columns of whole numbers with small ranges."""
-    low = low_high[0].astype(np.int64)
-    sizes = low_high[1].astype(np.int64) - low + 1
-    offset = table_offsets(sizes)
+    low, sizes, offset = range_tables(low_high)
 
     def run(rows: slice) -> np.ndarray:
         seen = np.zeros(int(sizes.sum()), dtype=bool)
