@@ -78,17 +78,16 @@ def p12_tasks(quick: bool) -> list[Task]:
 
 
 def recipes_of(structure: str, name: str) -> tuple[str, ...]:
-    """ML and MM parameters, and MM parameters that end early: on small data with most structures.
+    """ML and MM parameters, and MM parameters that end early: on small data with all structures.
 
     >>> recipes_of("TAN-HC-CR", "mnist14"), recipes_of("NB", "mnist14")
     (('TAN-HC-CR-ML', 'TAN-HC-CR-MM'), ('NB-ML', 'NB-MM', 'NB-MM tuned'))
     >>> recipes_of("NB", "spambase")
     ('NB-ML', 'NB-MM', 'NB-MM tuned', 'NB-MM held-out')
     """
-    small = name in (SPAM, QUICK)
-    early = [EARLY] if small or structure in STRUCTURES[:2] else []
-    if small and structure not in ANNEALED:  # a run of annealing is searched anew for its tables
-        early.append(HELD_OUT)
+    early = [EARLY, HELD_OUT]
+    if name not in (SPAM, QUICK):
+        early = [EARLY] if structure in STRUCTURES[:2] else []
     return tuple(f"{structure}-{words}" for words in ("ML", "MM", *early))
 
 
