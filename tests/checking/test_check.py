@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from discbayes import BayesNetClassifier, BayesNetEnsemble, check, load
-from discbayes.checking import column_scan, findings
+from discbayes.checking import column_scan, findings, table_scan
 from discbayes.checking.findings import PROBLEM, SUSPICION
 from discbayes.checking.table_check import check_file
 from discbayes.cli import main
@@ -473,3 +473,18 @@ def test_a_saved_model_is_scored_with_all_of_its_columns(tmp_path, capsys):
     command = ["evaluate", path, "--target", "y", "--model", str(tmp_path / "m.json")]
     assert main([*command, "--delimiter", ";"]) == 0
     assert "left out" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_the_share_that_is_read_is_known(tmp_path, monkeypatch, encoding):
+    rows = [f"{k},{k * 7 % 50}.5,w{k % 60},{'ab'[k % 3 == 0]}" for k in range(3000)]
+    path = file_of(tmp_path, "\n".join(["id,x,w,y", *rows]) + "\n", encoding=encoding)
+    shares = []
+    monkeypatch.setattr(file_sources, "_TEXT_BLOCKS", (1000,))
+    monkeypatch.setattr(
+        table_scan.Throughput, "add", lambda self, n_rows, share=None: shares.append(share)
+    )
+    check(path, "y")
+    assert shares == sorted(shares)
+    assert shares[0] < 0.05
+    assert shares[-1] == pytest.approx(1, abs=0.05)

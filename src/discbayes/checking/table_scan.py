@@ -131,7 +131,7 @@ def scan_file(
     scan: TableScan | None = None
     for file in files:
         if isinstance(file, bytes) or format_of(file) is CSV:
-            scan = _scan_csv(file, csv, name, scan, throughput)
+            scan = _scan_csv(file, csv, name, scan, throughput, len(files) == 1)
         else:
             for batch in format_of(file).batches(file, Limits()):
                 scan = _add_table(scan or _empty(batch.frame, name), batch.frame)
@@ -142,8 +142,25 @@ def scan_file(
     return scan
 
 
+def text_size(file: Any, encoding: str) -> int | None:
+    """Return about how many bytes a text has as UTF-8; None if it is compressed.
+
+    >>> text_size(b"a,b\\n", "utf-8"), text_size("a,b\\n".encode("utf-16-le"), "utf-16-le")
+    (4, 4)
+    """
+    if not isinstance(file, bytes) and str(file).lower().endswith(".gz"):
+        return None
+    size = len(file) if isinstance(file, bytes) else Path(file).stat().st_size
+    return max(1, size // 2 if encoding.startswith("utf-16") else size)
+
+
 def _scan_csv(
-    file: Any, csv: CsvFormat, name: str, scan: TableScan | None, throughput: Throughput
+    file: Any,
+    csv: CsvFormat,
+    name: str,
+    scan: TableScan | None,
+    throughput: Throughput,
+    is_all: bool,
 ) -> TableScan:
     layout = detect_layout(file, csv.encoding)
     delimiter = csv.delimiter or layout.delimiter
@@ -156,9 +173,13 @@ def _scan_csv(
         scan = TableScan(name, [ColumnScan(each) for each in names], layout, known, ragged)
     elif names != scan.names:
         raise ValueError(f"{file} has other columns than the files before: {names}")
+    size, n_read = text_size(file, layout.encoding) if is_all else None, 0
     for batch in reader:
         scan.add(batch.columns)
-        throughput.add(batch.num_rows, None)
+        # characters, and a sign after each cell
+        cells = batch.num_rows * batch.num_columns
+        n_read += sum(column.nbytes for column in batch.columns) - 3 * cells
+        throughput.add(batch.num_rows, None if size is None else min(1.0, n_read / size))
     ragged.find_lines(file, known, n_known)
     return scan
 

@@ -19,6 +19,7 @@ TEST = "test rows"
 GIVEN = "rows of DATA"
 _MAX_CLASSES = 12  # of a confusion matrix as text
 _MAX_NAME = 24  # characters
+_MIN_ROWS = 30  # for what a standard error of log losses tells
 _NOTES = {
     "base rate": "accuracy of always predicting the most frequent class",
     "accuracy": "share of rows whose class is predicted",
@@ -197,6 +198,8 @@ class Quality:
         """
         known = self.codes >= 0
         codes, weights = self.codes[known], self._weights[known]
+        if codes.size < _MIN_ROWS:
+            return ""
         shares = np.bincount(codes, weights, len(self.labels)) / weights.sum()
         tiny = np.finfo(float).tiny
         losses = -np.log(np.maximum(self.shares[known, codes], tiny))
