@@ -23,6 +23,8 @@ PAGES = (
     HERE / "start.md",
     HERE / "faq.md",
     HERE / "guide" / "choosing.md",
+    HERE / "guide" / "decisions.md",
+    HERE / "guide" / "experts.md",
     HERE / "guide" / "missing.md",
     HERE / "guide" / "models.md",
     HERE / "coming-from" / "scikit-learn.md",
@@ -130,6 +132,95 @@ def without_compiler() -> str:
         if row["what"].startswith(begin):
             rates = [f"{float(f'{float(row[column]):.2g}'):,.0f}" for column in ("ours", "peer")]
             lines.append(f"| {row['what'].removeprefix(begin)} | {' | '.join(rates)} |")
+    return "\n".join(lines)
+
+
+def intervals() -> str:
+    """How often error bars hold the truth, and accuracies of few rows that of all."""
+    lines = ["| rows of random trees | `dirichlet` | `bootstrap` |", "|:--|--:|--:|"]
+    held: dict[str, list[str]] = {}
+    for row in read("bars"):
+        found = re.fullmatch(r"90 % intervals of P\(c \| x\) by \w+, (.+)", row["what"])
+        if found:
+            held.setdefault(found[1], []).append(f"{100 * float(row['ours']):.1f} %")
+    return "\n".join(
+        [*lines, *(f"| {what} | {' | '.join(cells)} |" for what, cells in held.items())]
+    )
+
+
+def sets_of_classes() -> str:
+    """Coverage and size of sets of 90 %, with 0, 30 and 60 % missing."""
+    rows = {row["what"]: float(row["ours"]) for row in read("bars")}
+    names = dict.fromkeys(what.split(", ")[1] for what in rows if what.startswith("sets of 90 %"))
+    lines = [
+        "| | complete | 30 % missing | 60 % missing |",
+        "|:--|--:|--:|--:|",
+    ]
+    for name in names:
+        cells = [
+            f"{100 * rows[what]:.1f} %, {rows[f'{what}: classes in a set']:.2f}"
+            for what in (f"sets of 90 %, {name}, {share} % missing" for share in (0, 30, 60))
+        ]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def same_decisions() -> str:
+    """ECE of same-decision probabilities, and what they cost."""
+    lines = [
+        "| | stay | ECE, not calibrated | ECE, calibrated | ms a row |",
+        "|:--|--:|--:|--:|--:|",
+    ]
+    found: dict[str, dict[str, float]] = {}
+    for row in read("same"):
+        name, what = row["what"].split(": ", 1)
+        found.setdefault(name, {})[what] = float(row["ours"])
+    for name, row in found.items():
+        stay, raw = row["share of decisions that stay"], row["ECE without held-out rows"]
+        cells = [f"{100 * stay:.1f} %", f"{raw:.3f}", f"{row['ECE']:.3f}"]
+        lines.append(f"| {name} | {' | '.join(cells)} | {short(row['processor time of a row'])} |")
+    return "\n".join(lines)
+
+
+def questionnaires() -> str:
+    """Questions and accuracy of questionnaires, against asking for everything."""
+    lines = ["| | questions | columns | accuracy | with all columns |", "|:--|--:|--:|--:|--:|"]
+    found: dict[str, dict[str, tuple[float, float]]] = {}
+    for row in read("questions"):
+        name, what = row["what"].split(": ", 1)
+        found.setdefault(name, {})[what] = float(row["ours"]), float(row["peer"])
+    for name, row in found.items():
+        (questions, columns), (accuracy, whole) = row["questions"], row["accuracy"]
+        cells = [
+            f"{questions:.1f}",
+            f"{columns:.0f}",
+            *(f"{100 * a:.1f} %" for a in (accuracy, whole)),
+        ]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def networks() -> str:
+    """Posteriors of published networks beside pyAgrum's, and networks learned from their rows."""
+    lines = [
+        "| | posteriors | largest difference | log loss | TAN | fit, s | TAN, s |",
+        "|:--|--:|--:|--:|--:|--:|--:|",
+    ]
+    found: dict[str, dict[str, list[str]]] = {}
+    for row in read("networks"):
+        name, what = row["what"].split(": ", 1)
+        cells = found.setdefault(name, {"posteriors": ["–", "–"]})
+        if "through a BIF file" in what:
+            continue
+        if what.endswith(" posteriors, difference to pyAgrum"):
+            cells["posteriors"] = [what.split()[0], f"{float(row['ours']):.0e}"]
+        elif what.endswith("log loss"):
+            cells["loss"] = [f"{float(row[column]):.4f}" for column in ("ours", "peer")]
+        else:
+            cells.setdefault("time", []).append(short(row["ours"]))
+    for name, cells in found.items():
+        shown = [*cells["posteriors"], *cells["loss"], *cells["time"]]
+        lines.append(f"| {name} | {' | '.join(shown)} |")
     return "\n".join(lines)
 
 
@@ -414,6 +505,21 @@ def figure(case: str, *whats: str) -> str:
     return f"{short(sum(float(rows[what]['ours']) for what in whats))} {rows[whats[0]]['unit']}"
 
 
+def accuracies_held() -> str:
+    """How often the interval of an accuracy holds it."""
+    [row] = [row for row in read("bars") if row["what"].endswith("accuracy on 60 rows, mean")]
+    return f"{100 * float(row['ours']):.1f} %"
+
+
+def questions_kept() -> str:
+    """On how many sets a third of the columns is enough for at most a point less accuracy."""
+    kept: dict[str, bool] = {}
+    for row in read("questions"):
+        name = row["what"].split(": ")[0]
+        kept[name] = kept.get(name, True) and row["ok"] == "yes"
+    return f"{sum(kept.values())} of {len(kept)}"
+
+
 def times_as_long(recipe: str, other: str) -> str:
     """How many times as long as another recipe one took, where the default was chosen."""
     rows = made("default", "Recipes by their mean rank")
@@ -430,6 +536,9 @@ FIGURES = {
         f"{ratios('missing', 'predict_proba, 30 % missing vs complete, letter')[0]:.1f}"
     ),
     "machine": lambda: read("tan")[0]["machine"],
+    "refits": partial(figure, "bars", "200 refits of a TAN, breast-cancer, processor time"),
+    "accuracies-held": accuracies_held,
+    "questions-kept": questions_kept,
     "compiling": partial(
         figure,
         "start",
@@ -475,6 +584,11 @@ TABLES = {
     "scenarios": scenarios,
     "choices": choices,
     "papers": papers,
+    "intervals": intervals,
+    "sets-of-classes": sets_of_classes,
+    "same-decisions": same_decisions,
+    "questionnaires": questionnaires,
+    "networks": networks,
 }
 
 if __name__ == "__main__":
