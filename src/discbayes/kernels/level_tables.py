@@ -349,7 +349,8 @@ def weight_gradient(weights, free, free_cells, levels, widths, features, usual, 
         power = memory[1, :size]
         factors = memory[2, :size]
         # of the lines that read the same lines of all levels but the last: scores, and gradients
-        group, group_total, group_now, of_group = memory[3, :size], memory[4, :size], -1, 0
+        group, group_total = memory[3, :size], memory[4, :size]
+        group_now, of_group = -1, 0
         group_total[:] = 0.0
         _spread_weights(weights, first, last, width, size, line_weights)
         sums[:, :size] = 0.0
@@ -421,7 +422,8 @@ def level_curvature(weights, free, free_cells, levels, widths, features, usual, 
     for i in range(features[0], features[1]):
         size = levels.cards[i] * width
         share, power = memory[0, :size], memory[1, :size]
-        factors, here, group = memory[2, :size], memory[3, :size], memory[4, :size]
+        factors = memory[2, :size]
+        here, group = memory[3, :size], memory[4, :size]
         _spread_weights(weights, levels.first[i], levels.first[i + 1], width, size, line_weights)
         if usual[i] >= 0:
             begin = levels.cell_start[levels.line_start[i]]
