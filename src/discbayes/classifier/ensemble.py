@@ -414,7 +414,7 @@ class BayesNetEnsemble(PosteriorClassifier):
         >>> iris = load_dataset("iris")
         >>> clf = BayesNetEnsemble(2, random_state=0).fit(iris.X, iris.y)
         >>> clf.explain(iris.X.iloc[[60]])
-        prior: −0.66 for versicolor
+        prior: −0.59 for versicolor
         petal ...
         """
         check_is_fitted(self)
