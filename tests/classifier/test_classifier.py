@@ -559,7 +559,8 @@ def test_an_answer_of_many_steps_warns_of_estimates_once(mixed):
 
 def test_declared_domains(mixed):
     X, y = mixed
-    clf = BayesNetClassifier(domains={"city": ["Wien", "Graz", "Linz", "Salzburg"]}).fit(X, y)
+    cities = {"city": ["Wien", "Graz", "Linz", "Salzburg"]}
+    clf = BayesNetClassifier(missing="available", domains=cities).fit(X, y)
     assert clf.network_.domain.features[1].labels == ["Wien", "Graz", "Linz", "Salzburg"]
     with pytest.raises(ValueError, match="'city'"):
         BayesNetClassifier(domains={"city": ["Wien"]}).fit(X, y)

@@ -85,7 +85,9 @@ function readNetwork(model, where) {
   const columns = [...new Set(variables.map(({ name, date }) => (date === null ? name : date.column)))];
   asInteger(model.n_features_in, "n_features_in", columns.length, columns.length);
   if (model.feature_names_in !== null) {
-    asList(model.feature_names_in, "feature_names_in", columns.length).forEach((name, i) => asText(name, "feature_names_in", [columns[i]]));
+    const names = asList(model.feature_names_in, "feature_names_in", columns.length);
+    const same = names.every((name, i) => asText(name, "feature_names_in") === columns[i]);
+    if (!same) fail("feature_names_in must be the names of the columns of the domain, in their order");
   }
   asList(model.history, "history");
   const structure = readStructure(model.structure, variables.length);
