@@ -55,8 +55,8 @@ class Quality:
     --------
     >>> shares = np.array([[0.9, 0.1], [0.2, 0.8], [0.7, 0.3]])
     >>> print(Quality(["no", "yes"], shares, np.array([0, 1, 0])).sentence)
-    not clearly better than always predicting 'no' by 33 ± 27 percentage points: 100 % of the 3
-    held-out rows are right, not 67 %
+    not clearly better than always predicting 'no' (33 ± 27 percentage points, which may be chance):
+    100 % of the 3 held-out rows are right, not 67 %
     """
 
     labels: Sequence[str]
@@ -172,12 +172,12 @@ class Quality:
         # predictions of the same row are not independent: repeats do not make the error smaller
         error = np.sqrt(spread * self.n_repeats) / self._weights.sum()
         digits = 0 if error >= 0.01 else 1
-        better = f" by {abs(100 * gain):.{digits}f} ± {100 * error:.{digits}f} percentage points"
-        word = "better" if gain > 0 else "worse"
+        points = f"{abs(100 * gain):.{digits}f} ± {100 * error:.{digits}f} percentage points"
+        word, better = "better" if gain > 0 else "worse", f" by {points}"
         if gain == 0:
             word, better = "no better", ""
         elif abs(gain) <= 2 * error:
-            word = f"not clearly {word}"
+            word, better = f"not clearly {word}", f" ({points}, which may be chance)"
         label = shortened(self.labels[self.most_frequent], _MAX_NAME)
         accuracy, base = (100 * self.metrics[name] for name in ("accuracy", "base rate"))
         rows = f"the {self.n_rows:,} {self.rows}"
