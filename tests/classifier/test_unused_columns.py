@@ -135,3 +135,16 @@ def test_the_command_line_says_it_once(rows, run, tmp_path):
         assert line.startswith("discbayes: warning: 2 of 4 columns are not used")
         assert "--discretizer equal-frequency" in line
         assert "--categorical LIST" in line
+
+
+def test_parts_of_dates_that_tell_nothing_are_named_as_such(rows):
+    X, y = rows
+    days = np.random.default_rng(1).permutation(pd.date_range("2023-01-01", periods=len(X)))
+    dates = X[["size"]].assign(day=days)
+    of_dates = "no cut point of the part of a date is informative"
+    for table, reason in (
+        (dates, of_dates),
+        (dates.assign(same="x"), f"one value only, or {of_dates}"),
+    ):
+        messages = held_out_log_joint(BayesNetClassifier().fit, table, y)
+        assert f"not used ({reason}): " in str(messages[0].message)

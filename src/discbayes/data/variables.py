@@ -332,9 +332,13 @@ def warn_of_unused(domain: Domain, discretizer: Any) -> None:
         return
     numbers = any(variable.card == 1 and variable.cuts is not None for variable in domain.features)
     by_class = numbers and isinstance(resolve_discretizer(discretizer, None), MDLPDiscretizer)
-    reason = (
-        "no cut point is informative, or there is one value only" if by_class else "one value only"
-    )
+    reason = "no cut point is informative, or there is one value only"
+    if not by_class:
+        reason = "one value only"
+        n_dates = sum(one.date is not None for one in domain.features if one.name in unused)
+        if n_dates:
+            of_dates = "no cut point of the part of a date is informative"
+            reason = of_dates if n_dates == len(unused) else f"{reason}, or {of_dates}"
     way_out = (
         '. discretizer="equal-frequency" uses all numbers that differ, and so does categorical=[…]'
         " for numbers that are labels"
