@@ -1341,10 +1341,15 @@ class BayesNet(WithOldLimits, WithArrays):
 
 def _impossible(evidence: Mapping[str, Any] | None) -> ValueError:
     """Return the error for evidence that has probability zero, with its columns."""
-    given = (evidence or {}).items()
-    named = listed((f"{name!r} = {shortened(repr(value), 60)}" for name, value in given), show=str)
+    if not evidence:
+        return ValueError(
+            "the evidence has probability zero under this network, whatever it is: its tables give"
+            " no combination of values a probability"
+        )
+    given = (f"{name!r} = {shortened(repr(value), 60)}" for name, value in evidence.items())
     return ValueError(
-        f"the evidence {named} has probability zero under this network, so nothing follows from it"
+        f"the evidence {listed(given, show=str)} has probability zero under this network, so"
+        " nothing follows from it"
     )
 
 

@@ -319,6 +319,17 @@ def test_impossible_evidence_is_refused():
             ask(BayesNet(domain, tables))
 
 
+def test_a_network_in_which_nothing_is_possible_says_so():
+    layout = Layout(Structure.naive(1), np.array([2]), 2)
+    tables = CPTs(layout, np.log([0.5, 0.5]), np.full(4, -np.inf))
+    domain = Domain(
+        (Variable("a", "categorical", ("u", "v")),), Variable("y", "categorical", (0, 1))
+    )
+    for ask in (lambda net: net.query("y"), lambda net: net.most_probable()):
+        with pytest.raises(ValueError, match="zero under this network, whatever it is"):
+            ask(BayesNet(domain, tables))
+
+
 def test_a_question_with_too_many_cells_is_refused():
     n = 70
     domain = Domain(
