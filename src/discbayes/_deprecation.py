@@ -5,7 +5,9 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar, cast
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 END = "0.4"  # the version that removes what 0.2 deprecates
 
@@ -36,8 +38,8 @@ def renamed_parameters(
     translated: Mapping[str, Callable[[Any], Any]] | None = None,
     positional: Sequence[str] = (),
     **renamed: str,
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Let a function accept old keyword names, with a warning.
+) -> Callable[[Decorated], Decorated]:
+    """Let a function accept old keyword names, with a warning; type checkers see the new ones.
 
     Parameters
     ----------
@@ -49,7 +51,7 @@ def renamed_parameters(
         The new name of each old one: ``renamed_parameters(old="new")``.
     """
 
-    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+    def decorate(function: Decorated) -> Decorated:
         @functools.wraps(function)
         def accepting(*arguments: Any, **options: Any) -> Any:
             if positional:
@@ -71,7 +73,7 @@ def renamed_parameters(
             return function(*arguments, **options)
 
         accepting.renamed = renamed  # type: ignore[attr-defined]
-        return accepting
+        return cast("Decorated", accepting)
 
     return decorate
 

@@ -13,6 +13,7 @@ import numpy as np
 from discbayes import (
     BayesNet,
     BayesNetClassifier,
+    BayesNetEnsemble,
     Counterfactual,
     Explanation,
     GreedyEdges,
@@ -42,7 +43,7 @@ def main() -> None:
     about(clf.network_)
     clf.save("typed.json")
     again = load("typed.json")
-    assert_type(again, BayesNetClassifier)
+    assert_type(again, BayesNetClassifier | BayesNetEnsemble)
     assert np.array_equal(again.predict_proba(data.X), answers)
     assert_type(recipe("TAN-CMI-ML"), BayesNetClassifier)
     BayesNetClassifier(GreedyEdges(Margin(0.1), evaluation="loo", max_time=60))

@@ -6,9 +6,9 @@ draws for rows beyond it, None for an error.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
-from discbayes._deprecation import renamed_parameters, warn_renamed
+from discbayes._deprecation import Decorated, renamed_parameters, warn_renamed
 from discbayes._settings import require_integer
 from discbayes.inference.marginalization import ESTIMATE, MAX_CELLS, RAISE
 from discbayes.inference.sampling import N_DRAWS
@@ -36,7 +36,7 @@ _RENAMED = {"max_factor_size": "max_cells", "n_draws": "beyond_max_cells"}
 _TRANSLATED = {"max_factor_size": cells_of_factor, "n_draws": beyond_of_draws}
 
 
-def renamed_limits(*positional: str) -> Any:
+def renamed_limits(*positional: str) -> Callable[[Decorated], Decorated]:
     """Return a decorator that lets a function accept the old limits, with a warning.
 
     ``positional`` are the parameters by position of version 0.1, where the limits were among them.
