@@ -488,3 +488,11 @@ def test_the_share_that_is_read_is_known(tmp_path, monkeypatch, encoding):
     assert shares == sorted(shares)
     assert shares[0] < 0.05
     assert shares[-1] == pytest.approx(1, abs=0.05)
+
+
+def test_fit_says_that_a_class_may_be_a_missing_value(tmp_path, capsys):
+    columns = {"x": [str(k % 23) for k in range(80)], "y": [*["yes", "no"] * 39, "k.A.", "yes"]}
+    path = file_of(tmp_path, table_of(columns))
+    fast = ["--structure", "nb", "--parameters", "map"]
+    assert main(["fit", path, "--target", "y", "-o", str(tmp_path / "m.json"), *fast]) == 0
+    assert "'y' (class 'k.A.' may be a missing-value mark)" in capsys.readouterr().err

@@ -8,7 +8,7 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
-from discbayes._text import some_of
+from discbayes._text import listed, some_of
 from discbayes.checking.findings import (
     LEAK,
     PROBLEM,
@@ -93,8 +93,12 @@ def _check_columns(args: Namespace, scan: TableScan, plan: ReadingPlan) -> None:
             told += [(each.kind, column.name) for each in findings if _is_told(each)]
     told += [("mixed numbers", name) for name in plan.mixed if name not in settled]
     if scan.sample is not None:
-        labels = class_findings(scan.column(args.target), scan.n_rows, Counter())
+        target = scan.column(args.target)
+        labels = class_findings(target, scan.n_rows, Counter())
         told += [(each.kind, args.target) for each in labels if each.kind == SIMILAR_CLASSES]
+        marks = facts_of(scan, plan, target).marks
+        if marks:
+            told.append((f"class {listed(marks, 3)} may be a missing-value mark", args.target))
         known = {*settled, *refused}
         told += [(LEAK, name) for name in leaking_columns(scan, args.target) if name not in known]
     if refused and len(refused) < len(scan.names) - 1:
