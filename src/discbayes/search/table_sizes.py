@@ -21,12 +21,11 @@ import numpy as np
 
 from discbayes._text import count_of
 from discbayes.counts import Counts
+from discbayes.data.value_groups import CELLS_PER_ROW, MIN_ROWS
 from discbayes.network import Layout, Structure
 
 MAX_TABLE_SIZE = 10_000_000  # cells: 80 MB
 MAX_NUMBERED = 2**31 - 1  # families are numbered in 32 bits while a search counts them
-MIN_ROWS = 2_500
-CELLS_PER_ROW = 2  # of a table with one parent
 CELLS_PER_PARENT = 10  # times as many cells for each parent after the first
 MAX_EDGES_LISTED = 100  # in the trace
 MAX_COLUMNS_NAMED = 5  # in a warning
@@ -35,6 +34,10 @@ _SURELY_FITS = 1_000_000  # cells that fit in memory without a check
 # text. Columns with fewer values and few rows are common, and their tables are small: a warning
 # about them would be noise.
 MANY_VALUES = 50
+_GROUP = (
+    'group the values of these columns (discretizer="two-resolution" does so where rows tell them'
+    " apart)"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,18 +189,18 @@ class TableSizes:
         if self.given is not None:
             why, way_out = (
                 f"a table may have max_table_size={most}",
-                "raise it, or group the values of these columns",
+                f"raise it, or {_GROUP}",
             )
         elif self.max_cells(n_parents) == MAX_TABLE_SIZE:
             why, way_out = (
                 f"a table may have {most}",
-                "group the values of these columns, or raise max_table_size",
+                f"{_GROUP}, or raise max_table_size",
             )
         else:
             why = f"for {self.n_rows:,.10g} rows, a table with {parents} may have {most}"
             way_out = (
-                "group the values of these columns or drop them; or set max_table_size, the"
-                " largest number of cells of a table, which then is the only limit"
+                f"{_GROUP} or drop them; or set max_table_size, the largest number of cells of a"
+                " table, which then is the only limit"
             )
         return (
             f"{count_of(self.n_left_out, 'edge')} between {named(columns)} left out: {why}, and the"
