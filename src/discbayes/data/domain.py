@@ -14,7 +14,7 @@ Conventions, stated once and used everywhere:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -138,9 +138,7 @@ class Variable:
 
     @property
     def has_states(self) -> bool:
-        """Whether children in a network see less than the value: intervals or groups that join
-        several.
-        """
+        """Whether children in a network see coarse intervals or groups in place of values."""
         return self.coarse_cuts is not None or self.groups is not None
 
     @property
@@ -312,6 +310,8 @@ class Domain:
         The features.
     target : Variable
         The class.
+    finer : Domain, optional
+        The domain of which the values of this one are the states.
 
     Examples
     --------
@@ -324,6 +324,7 @@ class Domain:
 
     features: tuple[Variable, ...]
     target: Variable
+    finer: Domain | None = field(default=None, compare=False, repr=False)
 
     @property
     def names(self) -> list[str]:
@@ -416,7 +417,7 @@ class Domain:
 
     @cached_property
     def _coarse(self) -> Domain:
-        return Domain(tuple(variable.coarse for variable in self.features), self.target)
+        return Domain(tuple(variable.coarse for variable in self.features), self.target, self)
 
     def position(self, name: str) -> int:
         """Return the position of a feature.
