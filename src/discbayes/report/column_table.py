@@ -194,7 +194,7 @@ def _columns_entries(clf: BayesNetClassifier) -> list[tuple[str, str, str]]:
         return [("domains", "of another classifier", given)]
     name = clf.discretizer
     if isinstance(name, str) and name == AUTO:
-        has_two = any(variable.coarse_cuts is not None for variable in clf.network_.domain.features)
+        has_two = clf.network_.domain.states is not None
         name = "two-resolution" if has_two else "mdlp"
     is_name = name is None or isinstance(name, str)
     how = _DISCRETIZERS.get(name if is_name else "", "how numbers are discretized")
