@@ -188,6 +188,19 @@ def test_weights_of_blocks_are_those_of_all_rows():
     np.testing.assert_array_equal(found, expected)
 
 
+def test_rows_in_blocks_have_the_same_groups():
+    X, y = cities()
+    whole = FrameEncoder("two-resolution").fit_transform(X, y)
+    data = FrameEncoder(TwoResolutionDiscretizer(n_groups=None)).fit_transform(X, y)
+    encoder = FrameEncoder("two-resolution")
+    encoder.use_domain(data.domain, np.unique(y))
+    blocks = encoder.group_values(RowBlocks(RowsInMemory(data, size=700)))
+    assert blocks.domain == encoder.domain_ == whole.domain
+    assert blocks.domain.features[0].groups is not None
+    coarse = [block.codes for block in blocks.coarse.blocks()]
+    np.testing.assert_array_equal(np.concatenate(coarse, axis=1), whole.coarse.codes)
+
+
 def test_numbered():
     groups = numbered(np.array([4, 1, 4, 0, 1]))
     assert groups == (0, 1, 0, 2, 1)
