@@ -233,10 +233,7 @@ def put_network(model: dict[str, Any], rng: np.random.Generator) -> None:
         max(1, v["missing_value"] + (len(v["values"] if v["cuts"] is None else v["cuts"] + [0])))
         for v in features
     ]
-    n_states = [
-        len(v["coarse_cuts"]) + 1 + v["missing_value"] if "coarse_cuts" in v else card
-        for v, card in zip(features, cards, strict=True)
-    ]
+    n_states = [_n_states(v, card) for v, card in zip(features, cards, strict=True)]
     parents, sizes = _parents(cards, n_states, n_classes, rng)
     target = {"kind": "categorical", "cuts": None, "missing_value": False}
     model["domain"] = {
@@ -279,6 +276,14 @@ def _parents(
     return parents, sizes
 
 
+def _n_states(variable: dict[str, Any], card: int) -> int:
+    if "coarse_cuts" in variable:
+        return len(variable["coarse_cuts"]) + 1 + variable["missing_value"]
+    if "groups" in variable:
+        return max(variable["groups"]) + 1 + variable["missing_value"]
+    return card
+
+
 def variable(name: str, rng: np.random.Generator) -> dict[str, Any]:
     """Return a variable of values or cut points."""
     n = int(10 ** rng.uniform(0, 3)) if rng.random() < 0.05 else int(rng.integers(0, 5))
@@ -296,13 +301,19 @@ def variable(name: str, rng: np.random.Generator) -> dict[str, Any]:
         return found
     values = labels(n, rng)
     missing = bool(rng.random() < 0.2)
-    return {
+    found = {
         "name": name,
         "kind": "categorical",
         "values": values,
         "cuts": None,
         "missing_value": missing,
     }
+    if values and rng.random() < 0.3:
+        groups: list[int] = []
+        for _ in values:
+            groups.append(int(rng.integers(0, max(groups, default=-1) + 2)))
+        found["groups"] = groups
+    return found
 
 
 def labels(n: int, rng: np.random.Generator) -> list[Any]:

@@ -1,5 +1,6 @@
 """How a fit of the default grows with the number of values of its columns: processor time and
-memory, and how good it is where pairs of columns show the class, and where nothing does.
+memory, and how good it is where pairs of columns or of regions of values show the class, and
+where nothing does.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ def _measure(n_rows: int, smoke: bool) -> Iterator[Row]:
     for n_values in VALUES:
         what = f"default fit, {n_rows:,} x {N_COLUMNS} of {n_values:,} values"
         linked = [_probe(n_rows, n_values, "linked") for _ in range(repeats(smoke, RUNS))]
-        noise = _probe(n_rows, n_values, "noise")
+        noise, regions = (_probe(n_rows, n_values, kind) for kind in ("noise", "regions"))
         times.append(min(probe["seconds"] for probe in linked))
         sizes.append(max(probe["bytes"] for probe in linked) / MEGABYTE)
         if n_values == LIMITED:
@@ -39,6 +40,13 @@ def _measure(n_rows: int, smoke: bool) -> Iterator[Row]:
             yield noted(what, times[-1])
             yield noted(f"{what}, peak memory of the process", sizes[-1], unit="MB")
         yield noted(f"{what}, accuracy where pairs show the class", linked[0]["right"], unit="")
+        where = f"{what}, where regions of values do"
+        yield noted(f"{where}, accuracy", regions["right"], unit="")
+        yield noted(
+            f"{where}, log loss below naive Bayes", regions["naive"] - regions["loss"], unit="nats"
+        )
+        yield noted(where, regions["seconds"])
+        yield noted(f"{where}, peak memory of the process", regions["bytes"] / MEGABYTE, unit="MB")
         more = noise["loss"] - noise["naive"]
         yield below(f"{what}, log loss on noise beyond naive Bayes", more, MORE_LOSS, "nats")
     for what, figures in (("time", times), ("memory", sizes)):

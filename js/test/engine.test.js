@@ -65,7 +65,8 @@ test("a table is a distribution over the values for each combination of parents 
 
 test("a table by state has the sums of the table by value", () => {
   const network = model("two resolutions");
-  assert.deepEqual(network.states, [[0, 0, 1, 1, 1], null, [0, 1, 1, 2, 3], [0, 0, 0], null]);
+  assert.deepEqual(network.states, [[0, 0, 1, 1, 1], [0, 1, 0, 1], [0, 1, 1, 2, 3], [0, 0, 0], null]);
+  assert.deepEqual(network.stateLabels[1], ["v0, v2", "v1, v3"]);
   assert.deepEqual(network.stateLabels[2], ["< 1", "[1, 3)", ">= 3", "(missing)"]);
   assert.equal(network.stateOf(0, 3), 1);
   assert.equal(network.stateOf(0, -1), -1);

@@ -267,7 +267,7 @@ class BayesNet(WithOldLimits, WithArrays):
         for column in columns:
             about = self._variable(column.position)
             if column.position != CLASS:
-                features[column.position] = replace(about, coarse_cuts=None)
+                features[column.position] = replace(about, coarse_cuts=None, groups=None)
             features.append(replace(column.variable, name=about.name))
         domain = replace(self.domain, features=tuple(features))
         leaves = [(column.position, column.probabilities) for column in columns]

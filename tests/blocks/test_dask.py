@@ -28,7 +28,7 @@ from test_blocks import (
 import block_rows
 from block_rows import far, in_file, make_rows
 from discbayes.counts import count
-from discbayes.data import Domain, Variable
+from discbayes.data import Domain, FrameEncoder, TwoResolutionDiscretizer, Variable
 from discbayes.data.row_blocks import RowBlocks, RowsInMemory
 from discbayes.engine import Context, DaskEngine
 from discbayes.parameters import WeightedCCBN
@@ -129,6 +129,21 @@ def test_rows_become_states_on_the_workers(client):
     there = RowBlocks(RowsInMemory(rows), DaskEngine(client)).coarse
     assert there.domain == rows.coarse.domain
     assert_same_model(learn(rows.coarse, *COUNTING["kdb"]), learn(there, *COUNTING["kdb"]))
+
+
+def test_workers_know_groups_of_values(client):
+    rng = np.random.default_rng(0)
+    a, b = rng.integers(0, 100, (2, 6000))
+    y = rng.random(6000) < np.where((a ^ b) % 2, 0.8, 0.4 - 0.3 * (b % 2))
+    X = np.array([[f"v{k}" for k in column] for column in (a, b)]).T
+    encoder = FrameEncoder("two-resolution")
+    here = encoder.fit_transform(X, y)
+    data = FrameEncoder(TwoResolutionDiscretizer(n_groups=None)).fit_transform(X, y)
+    encoder.use_domain(data.domain, encoder.classes_)
+    there = encoder.group_values(RowBlocks(RowsInMemory(data, size=700), DaskEngine(client)))
+    assert there.domain == here.domain
+    assert there.domain.states is not None
+    assert_same_model(learn(here.coarse, *COUNTING["kdb"]), learn(there.coarse, *COUNTING["kdb"]))
 
 
 def test_a_block_that_cannot_be_read_is_named(client, tmp_path):

@@ -20,9 +20,10 @@ CUTS = (1.0, 2.0, 3.0, 4.0)
 SIZE = Variable("size", "numeric", cuts=CUTS, coarse_cuts=(2.0, 4.0))
 MISSING = Variable("age", "numeric", cuts=CUTS, coarse_cuts=(3.0,), missing_value=True)
 COLOR = Variable("color", "categorical", ("blue", "red", "green"))
+CITY = Variable("city", "categorical", ("Bonn", "Kiel", "Köln", "Ulm"), groups=(0, 1, 0, 1))
 PLAIN = Variable("weight", "numeric", cuts=(1.0,))
 TARGET = Variable("class", "categorical", ("no", "yes"))
-DOMAIN = Domain((SIZE, MISSING, COLOR, PLAIN), TARGET)
+DOMAIN = Domain((SIZE, MISSING, COLOR, PLAIN, CITY), TARGET)
 
 
 def rows(n_rows=300, seed=0, weighted=False):
@@ -73,14 +74,51 @@ def test_categories_have_no_coarse_cut_points():
         Variable("color", "categorical", ("blue",), coarse_cuts=())
 
 
+def test_groups_are_states():
+    assert (CITY.card, CITY.n_states, CITY.has_states) == (4, 2, True)
+    assert CITY.coarse.labels == ["Bonn, Köln", "Kiel, Ulm"]
+    missing = replace(CITY, missing_value=True)
+    assert missing.states.tolist() == [0, 1, 0, 1, 2]
+    assert missing.coarse.labels == ["Bonn, Köln", "Kiel, Ulm", "(missing)"]
+    assert replace(CITY, groups=(0, 1, 2, 3)) == replace(CITY, groups=None)
+
+
+def test_names_of_groups_differ():
+    odd = Variable("a", "categorical", ("a", "a, b", "b"), groups=(0, 1, 0))
+    assert odd.coarse.labels == ["group 1: a, b", "group 2: a, b"]
+    many = Variable("a", "categorical", tuple(range(2000)), groups=(0,) * 1999 + (1,))
+    assert many.coarse.labels == ["0, 1, 1,997 more", "1999"]
+
+
+@pytest.mark.parametrize(
+    "groups",
+    [(), (0, 1, 0), (1, 0, 1, 0), (0, 2, 1, 0), (0, -1, 0, 0), (0, 1.0, 0, 1), (False,) * 4],
+)
+def test_groups_that_are_none(groups):
+    with pytest.raises(ValueError, match="groups of column 'city' must be one number for each"):
+        replace(CITY, groups=groups)
+
+
+def test_groups_of_ordered_values_are_neighbors():
+    assert replace(CITY, ordered=True, groups=(0, 0, 1, 1)).coarse.ordered
+    with pytest.raises(ValueError, match="'city' are ordered"):
+        replace(CITY, ordered=True)
+
+
+def test_numbers_have_no_groups():
+    with pytest.raises(ValueError, match="groups of column 'size'"):
+        replace(PLAIN, name="size", groups=(0, 1))
+
+
 def test_domain():
     assert [states.tolist() for states in DOMAIN.states] == [
         [0, 0, 1, 1, 2],
         [0, 0, 0, 1, 1, 2],
         [0, 1, 2],
         [0, 1],
+        [0, 1, 0, 1],
     ]
-    assert DOMAIN.coarse.cards.tolist() == [3, 3, 3, 2]
+    assert DOMAIN.coarse.cards.tolist() == [3, 3, 3, 2, 2]
     assert DOMAIN.coarse.target is TARGET
     assert DOMAIN.coarse.states is None
     assert DOMAIN.coarse.coarse is DOMAIN.coarse
@@ -150,17 +188,18 @@ def test_counts_of_states():
     assert counted.coarse is counted
 
 
-CHAIN = Structure(((), (0,), (0, 1), (2,)))
+CHAIN = Structure(((), (0,), (0, 1), (2, 4), ()))
 
 
 def test_counts_of_families_in_states():
     data = rows()
     counted = SufficientStatistics.of_families(data, CHAIN)
-    assert [table.shape for table in map(counted.families.table, range(4))] == [
+    assert [table.shape for table in map(counted.families.table, range(5))] == [
         (5, 2),
         (3, 6, 2),
         (3, 3, 3, 2),
-        (3, 2, 2),
+        (3, 2, 2, 2),
+        (4, 2),
     ]
     expected = SufficientStatistics.of_families(data.coarse, CHAIN)
     assert counted.coarse.families.layout.shapes == expected.families.layout.shapes
@@ -169,9 +208,11 @@ def test_counts_of_families_in_states():
 
 @pytest.mark.parametrize("pairs", [True, False])
 def test_counts_of_a_growing_domain(pairs):
-    """A column gets a value "missing", and another one a new category."""
-    first = Domain((SIZE, replace(MISSING, missing_value=False), COLOR, PLAIN), TARGET)
-    more = Domain((SIZE, MISSING, replace(COLOR, values=(*COLOR.values, "white")), PLAIN), TARGET)
+    """A column gets a value "missing", another one a new category, and a third one a new group."""
+    first = Domain((SIZE, replace(MISSING, missing_value=False), COLOR, PLAIN, CITY), TARGET)
+    color = replace(COLOR, values=(*COLOR.values, "white"))
+    city = replace(CITY, values=("Aue", *CITY.values), groups=(0, 1, 2, 1, 2))
+    more = Domain((SIZE, MISSING, color, PLAIN, city), TARGET)
     rng = np.random.default_rng(1)
     codes = np.array([rng.integers(card, size=200) for card in first.cards], np.uint8)
     y = rng.integers(2, size=200)
@@ -181,8 +222,10 @@ def test_counts_of_a_growing_domain(pairs):
             return SufficientStatistics.of_pairs(data)
         return SufficientStatistics.of_families(data, CHAIN)
 
-    grown = count(Encoded(codes, first, y)).with_rows(Encoded(codes, more, y))
-    at_once = count(Encoded(np.tile(codes, 2), more, np.tile(y, 2)))
+    moved = codes.copy()
+    moved[4] += 1
+    grown = count(Encoded(codes, first, y)).with_rows(Encoded(moved, more, y))
+    at_once = count(Encoded(np.tile(moved, 2), more, np.tile(y, 2)))
     assert np.array_equal(grown.counts.cells, at_once.counts.cells)
     for name in ("pairs", "families"):
         found, expected = getattr(grown, name), getattr(at_once, name)
@@ -206,3 +249,17 @@ def test_later_rows_keep_both_resolutions():
     assert grown.domain_.features[0] == replace(size, missing_value=True)
     assert grown.domain_.features[1].values == ("blue", "green", "red")
     assert data.coarse.codes[0, 50] == size.n_states
+
+
+def test_a_new_value_is_a_group_of_its_own():
+    domain = Domain((CITY,), TARGET)
+    encoder = FrameEncoder("two-resolution")
+    encoder.use_domain(domain, np.array(["no", "yes"]))
+    table = read_table(pd.DataFrame({"city": ["Bonn", "Hof", "Ulm", "Aue"]}))
+    grown, data = more_rows(encoder, table, ["no", "yes"] * 2, None, True, np.full(1, 100))
+    assert grown.domain_.features[0].values == ("Aue", "Bonn", "Hof", "Kiel", "Köln", "Ulm")
+    assert grown.domain_.features[0].groups == (0, 1, 2, 3, 1, 3)
+    assert data.coarse.codes.tolist() == [[1, 2, 3, 0]]
+    assert difference(domain, Domain((replace(CITY, groups=None),), TARGET)) == (
+        "column 'city' has its values in other groups here than there"
+    )

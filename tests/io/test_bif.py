@@ -120,7 +120,7 @@ def two_resolutions(names=("size", "weight", "color", "age")):
     features = (
         Variable(names[0], "numeric", cuts=cuts, coarse_cuts=(0.5,)),
         Variable(names[1], "numeric", cuts=cuts, coarse_cuts=(), missing_value=True),
-        Variable(names[2], "categorical", ("blue", "red")),
+        Variable(names[2], "categorical", ("a", "b", "c"), groups=(0, 1, 0), missing_value=True),
         Variable(names[3], "numeric", cuts=cuts, coarse_cuts=(0.5, 2.0)),
     )
     domain = Domain(features, Variable("class", "categorical", ("no", "yes")))
@@ -155,16 +155,18 @@ def test_other_programs_see_coarse_intervals_as_variables(tmp_path):
     """The answers are the same, whether the values of those variables are given or not."""
     network = two_resolutions()
     other = from_text(plain(written(network, tmp_path)), tmp_path)
-    assert other.domain.names == ["size", "weight", "color", "age", "size_states", "weight_states"]
-    assert other.structure.parents == ((), (4,), (4, 5), (2,), (0,), (1,))
+    states = ["size_states", "weight_states", "color_states"]
+    assert other.domain.names == ["size", "weight", "color", "age", *states]
+    assert other.structure.parents == ((), (4,), (4, 5), (6,), (0,), (1,), (2,))
     rng = np.random.default_rng(0)
     cards = network.domain.cards
     codes = np.array([rng.integers(card + 1, size=200) for card in cards], np.uint8)
     expected = network.log_joint_of(codes)
-    states = np.array([codes[0] >= 2, codes[1] == 5], np.uint8)
+    states = np.array([codes[0] >= 2, codes[1] == 5, np.array([0, 1, 0, 2, 3])[codes[2]]], np.uint8)
+    unknown = np.array([[2], [2], [3]], np.uint8)
     for given in (
-        np.full((2, 200), 2, np.uint8),
-        np.where(codes[:2] == cards[:2, None], 2, states),
+        np.repeat(unknown, 200, axis=1),
+        np.where(codes[:3] == cards[:3, None], unknown, states),
     ):
         found = other.log_joint_of(np.concatenate([codes, given]).astype(np.uint8))
         np.testing.assert_allclose(found, expected, atol=1e-12)

@@ -357,6 +357,50 @@ def test_other_states_need_other_tables(two_resolutions, tmp_path):
     refuse(sealed(change(json.loads(good), place, [])), tmp_path, "must be some of its cut points")
 
 
+# Groups of values
+
+
+@pytest.fixture(scope="module")
+def grouped():
+    rng = np.random.default_rng(0)
+    city = rng.integers(0, 100, 6000)
+    y = rng.random(6000) < np.where(city % 3, 0.8, 0.2)
+    X = pd.DataFrame({"city": [f"c{k:02}" for k in city], "color": rng.choice(["b", "r"], 6000)})
+    return BayesNetClassifier([("city", "color")], "map", discretizer="two-resolution").fit(X, y), X
+
+
+def test_groups_come_back(grouped, tmp_path):
+    classifier, X = grouped
+    classifier.save(tmp_path / "model.json")
+    document = json.loads((tmp_path / "model.json").read_bytes())
+    assert document["version"] == 4
+    features = document["model"]["domain"]["features"]
+    assert [f["name"] for f in features if "groups" in f] == ["city"]
+    assert len(features[0]["groups"]) == 100
+    X = X[:300].mask(np.random.default_rng(1).random((300, 2)) < 0.3)
+    assert_same(classifier, load(tmp_path / "model.json"), X)
+
+
+@pytest.mark.parametrize(
+    "groups",
+    [None, 3, "abc", {}, ["0"] * 100, [True] * 100, [0.0] * 100, [0] * 99, [1] * 100, [-1] * 100,
+     [0, 2] * 50, [[]] * 100, [10**400] * 100, [], [0] * 100],
+    ids=lambda groups: str(groups)[:20],
+)  # fmt: skip
+def test_groups_that_are_none_or_do_not_fit_the_tables(groups, grouped, tmp_path):
+    grouped[0].save(tmp_path / "model.json")
+    document = json.loads((tmp_path / "model.json").read_bytes())
+    document["model"]["domain"]["features"][0]["groups"] = groups
+    refuse(sealed(document), tmp_path, r"domain.features\[0\]|cells, ")
+
+
+def test_a_class_has_no_groups(grouped, tmp_path):
+    grouped[0].save(tmp_path / "model.json")
+    document = json.loads((tmp_path / "model.json").read_bytes())
+    document["model"]["domain"]["target"]["groups"] = [0, 0]
+    refuse(sealed(document), tmp_path, "domain.target has groups")
+
+
 class Custom(BaseEstimator):
     def learn(self, data, counts, context, *more):
         return Structure.naive(data.n_features)

@@ -29,7 +29,7 @@ def table(seed=0, n_rows=120, missing=0.0, weighted=False, n_classes=3):
     rng = np.random.default_rng(seed)
     features = (
         Variable("a", "numeric", cuts=(1.0, 2.0, 3.0, 4.0, 5.0), coarse_cuts=(2.0, 4.0)),
-        Variable("b", "categorical", ("r", "s", "t")),
+        Variable("b", "categorical", ("r", "s", "t"), groups=(0, 1, 0)),
         Variable("c", "numeric", cuts=(1.0, 2.0, 3.0)),
         Variable("d", "boolean", (False, True)),
     )

@@ -33,7 +33,7 @@ def make_rows(seed, n_rows=200, missing=0.0, weighted=False):
     features = (
         Variable("a", "numeric", cuts=(1.0, 2.0, 3.0, 4.0), coarse_cuts=(2.0,)),
         Variable("b", "numeric", cuts=(1.0, 2.0, 3.0), coarse_cuts=()),
-        Variable("c", "categorical", ("x", "y", "z")),
+        Variable("c", "categorical", ("x", "y", "z"), groups=(0, 1, 0)),
         Variable("d", "numeric", cuts=(1.0, 2.0), coarse_cuts=(1.0,)),
     )
     domain = Domain(features, Variable("y", "categorical", ("no", "perhaps", "yes")))
@@ -74,7 +74,7 @@ def test_counts_move_to_a_larger_domain():
     data, structure = make_rows(1), Structure(((2,), (0,), (), (0, 2)))
     before = SufficientStatistics.of_families(data, structure)
     *others, _, last = data.domain.features
-    values = Variable("c", "categorical", ("w", "x", "y", "z"))
+    values = Variable("c", "categorical", ("w", "x", "y", "z"), groups=(0, 1, 2, 1))
     grown = before.grown(Domain((*others, values, last), data.domain.target))
     codes = data.codes.copy()
     codes[2] += 1

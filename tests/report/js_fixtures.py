@@ -55,7 +55,7 @@ def _two_resolutions(rng: np.random.Generator) -> Iterator[dict[str, Any]]:
     cuts = (1.0, 2.0, 3.0, 4.0)
     features = (
         Variable("x0", "numeric", cuts=cuts, coarse_cuts=(2.0,)),
-        Variable("x1", "categorical", ("v0", "v1")),
+        Variable("x1", "categorical", ("v0", "v1", "v2", "v3"), groups=(0, 1, 0, 1)),
         Variable("x2", "numeric", cuts=cuts[:3], coarse_cuts=(1.0, 3.0), missing_value=True),
         Variable("x3", "numeric", cuts=cuts[:2], coarse_cuts=()),
         Variable("x4", "numeric", cuts=cuts[:1]),

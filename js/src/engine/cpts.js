@@ -58,8 +58,7 @@ export class CPTs {
     return new Table(logTheta, [...strides, nRows * nClasses], normalized);
   }
 
-  // The table by state of a feature, whose states are runs of its values. With a likelihood of the values, given by its
-  // logarithms, values are weighted by it.
+  // The table by state of a feature. With a likelihood of the values, given by its logarithms, values are weighted by it.
   _byState(i, group, table, logLikelihood, normalized) {
     const { nClasses, labels } = this._network;
     const card = labels[i].length;
@@ -69,16 +68,17 @@ export class CPTs {
     const log = (value, k) => fine[value * perValue + k] + (logLikelihood === null ? 0 : logLikelihood[value]);
     const strides = stridesOf([...group.map((parent) => this.nStates[parent]), nStates], nClasses);
     const coarse = new Float64Array(perValue * nStates);
+    const members = Array.from({ length: nStates }, () => []);
+    for (let value = 0; value < card; value++) members[this.stateOf(i, value)].push(value);
     for (let k = 0; k < perValue; k++) {
       const row = Math.floor(k / nClasses);
-      for (let first = 0, end = 0, state = 0; state < nStates; state++, first = end) {
-        while (end < card && this.stateOf(i, end) === state) end++;
+      members.forEach((values, state) => {
         let largest = -Infinity;
-        for (let value = first; value < end; value++) if (log(value, k) > largest) largest = log(value, k);
+        for (const value of values) if (log(value, k) > largest) largest = log(value, k);
         let total = 0;
-        if (largest > -Infinity) for (let value = first; value < end; value++) total += Math.exp(log(value, k) - largest);
-        coarse[(row * nStates + state) * nClasses + (k % nClasses)] = end === first + 1 ? largest : largest + Math.log(total);
-      }
+        if (largest > -Infinity) for (const value of values) total += Math.exp(log(value, k) - largest);
+        coarse[(row * nStates + state) * nClasses + (k % nClasses)] = values.length === 1 ? largest : largest + Math.log(total);
+      });
     }
     return new Table(coarse, strides, normalized);
   }

@@ -529,9 +529,10 @@ export class Network {
     const coarseStarts = lines(cards, coarse.strides, coarse.start);
     const fineStarts = lines(cards, fine.strides, fine.start);
     const own = lines(cards, scope.map((i) => (i === feature ? 1 : 0)), 0); // the state in each line
-    const firsts = this.stateLabels[feature].map((_, state) => states.indexOf(state));
+    const members = this.stateLabels[feature].map(() => []);
+    states.forEach((state, value) => members[state].push(value));
     for (let line = 0; line < own.length; line++) {
-      for (let value = firsts[own[line]]; states[value] === own[line]; value++) {
+      for (const value of members[own[line]]) {
         for (let c = 0; c < n; c++) {
           const share = cells[line * n + c];
           if (share === 0) continue;

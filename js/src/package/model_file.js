@@ -3,7 +3,7 @@
 import { asBoolean, asDoubles, asInteger, asList, asNumber, asObject, asText, fail, isObject } from "./checks.js";
 import { decoded } from "../engine/arrays.js";
 import { readDate, readDates } from "./dates.js";
-import { cardOf, keyOf, labelsOf, statesOf, textOf } from "./variables.js";
+import { cardOf, hasStates, keyOf, labelsOf, stateLabelsOf, statesOf, textOf } from "./variables.js";
 
 const FORMAT = "discbayes-model";
 const VERSION = 4;
@@ -78,6 +78,7 @@ function readNetwork(model, where) {
   if (new Set(variables.map(({ name }) => name)).size < variables.length) fail("domain has two features of the same name");
   const dates = readDates(variables);
   const classVariable = readVariable(target, "domain.target");
+  if (classVariable.groups !== null) fail("domain.target has groups, which are for features");
   const classes = classVariable.values;
   if (classes.length === 0 || classVariable.cuts !== null || classVariable.missingValue) {
     fail("domain.target must have values, and neither cuts nor a value for missing");
@@ -91,7 +92,7 @@ function readNetwork(model, where) {
   }
   asList(model.history, "history");
   const structure = readStructure(model.structure, variables.length);
-  const states = variables.map((one) => (one.coarseCuts === null ? null : statesOf(one)));
+  const states = variables.map((one) => (hasStates(one) ? statesOf(one) : null));
   const layout = { variables, classes, states, ...structure };
   // the network before the table of the class was absorbed for inference, which is all that is read
   if (Object.hasOwn(model, "class_table")) asObject(model.class_table, "class_table", ["structure", "log_theta", "log_table"]);
@@ -107,7 +108,7 @@ function readNetwork(model, where) {
     order: structure.order,
     class_children: variables.map(() => true), // every table of a file has a column for each class
     states,
-    state_labels: variables.map((one) => (one.coarseCuts === null ? null : labelsOf({ ...one, cuts: one.coarseCuts }))),
+    state_labels: variables.map((one) => (hasStates(one) ? stateLabelsOf(one) : null)),
     class_has_parents: Object.hasOwn(model, "class_table"),
     max_factor_size: Math.min(settings.maxCells, MAX_CELLS),
     ...readTables(model.tables, layout),
@@ -119,7 +120,7 @@ function readNetwork(model, where) {
 // ---- columns
 
 function readVariable(value, where) {
-  const fields = asObject(value, where, ["name", "kind", "values", "cuts", "missing_value"], ["coarse_cuts", "ordered", "date"]);
+  const fields = asObject(value, where, ["name", "kind", "values", "cuts", "missing_value"], ["coarse_cuts", "groups", "ordered", "date"]);
   const name = asText(fields.name, `${where}.name`);
   const kind = asText(fields.kind, `${where}.kind`, KINDS);
   const values = asList(fields.values, `${where}.values`).map((one) => readLabel(one, `${where}.values`));
@@ -136,8 +137,22 @@ function readVariable(value, where) {
   }
   const ordered = Object.hasOwn(fields, "ordered") && asBoolean(fields.ordered, `${where}.ordered`);
   if (ordered && cuts !== null) fail(`${where}.ordered is for values, and ${where} has cuts`);
+  const groups = Object.hasOwn(fields, "groups") ? readGroups(fields.groups, values, ordered, `${where}.groups`) : null;
   const date = Object.hasOwn(fields, "date") ? readDate(fields.date, name, `${where}.date`) : null;
-  return { name, kind, values, cuts, coarseCuts, missingValue, readsMissing, ordered, date };
+  return { name, kind, values, cuts, coarseCuts, groups, missingValue, readsMissing, ordered, date };
+}
+
+// The group of each value; null where each value is a group.
+function readGroups(value, values, ordered, where) {
+  let n = 0;
+  const groups = asList(value, where, values.length).map((one) => {
+    const group = asInteger(one, where, 0, n);
+    n = Math.max(n, group + 1);
+    return group;
+  });
+  if (!groups.length) fail(`${where} is for a column of values`);
+  if (ordered && groups.some((group, k) => k > 0 && groups[k - 1] > group)) fail(`${where}: the values are ordered, and a group of them must be neighbors`);
+  return n === values.length ? null : groups;
 }
 
 function readLabel(value, where) {

@@ -10,8 +10,12 @@ export function cardOf({ values, cuts, missingValue }) {
   return Math.max(1, (cuts === null ? values.length : cuts.length + 1) + Number(missingValue));
 }
 
-// The state of each code, which children see: that of its coarse interval.
-export function statesOf({ cuts, coarseCuts, missingValue }) {
+// Whether children see less than the code: a coarse interval, or a group of values.
+export const hasStates = ({ coarseCuts, groups }) => coarseCuts !== null || groups !== null;
+
+// The state of each code, which children see: that of its coarse interval, or its group.
+export function statesOf({ cuts, coarseCuts, groups, missingValue }) {
+  if (groups !== null) return missingValue ? [...groups, 1 + groups.reduce((most, group) => Math.max(most, group), 0)] : groups;
   const states = new Array(cuts.length + 1);
   let state = 0;
   for (let code = 0; code < states.length; code++) {
@@ -26,6 +30,27 @@ export function labelsOf({ values, cuts, missingValue }) {
   const labels = cuts === null ? values.map(textOf) : intervalLabels(cuts);
   if (missingValue) labels.push(MISSING_LABEL);
   return labels.length ? labels : [NEVER_OBSERVED];
+}
+
+// What the states are called.
+export function stateLabelsOf(variable) {
+  if (variable.groups === null) return labelsOf({ ...variable, cuts: variable.coarseCuts });
+  return labelsOf({ ...variable, values: groupNames(variable.values, variable.groups) });
+}
+
+const NAMED_VALUES = 2; // of a group
+
+function groupNames(values, groups) {
+  const members = [];
+  groups.forEach((group, k) => {
+    if (group === members.length) members.push([]);
+    members[group].push(textOf(values[k]));
+  });
+  const names = members.map((group) => {
+    const more = group.length - NAMED_VALUES;
+    return group.slice(0, NAMED_VALUES).join(", ") + (more > 0 ? `, ${more.toLocaleString("en-US")} more` : "");
+  });
+  return new Set(names).size < names.length ? names.map((name, k) => `group ${k + 1}: ${name}`) : names;
 }
 
 function intervalLabels(cuts) {

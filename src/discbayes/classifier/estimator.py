@@ -100,7 +100,8 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
     discretizer : str, None or transformer, default="auto"
         How numeric columns are discretized, on the training rows only: "auto" (two resolutions for
         parameters "auto", "levels" and "hierarchy", else "mdlp"), "mdlp", "equal-frequency",
-        "two-resolution" (fine intervals for the column itself, coarse ones for its children), or a
+        "two-resolution" (fine intervals for the column itself, coarse ones for its children, which
+        also see groups of the values of a column of categories that has very many), or a
         discretizer such as ``TwoResolutionDiscretizer("equal-frequency", n_fine=20)``. With None
         their values are categories.
     categorical : "auto", "all" or list, default="auto"

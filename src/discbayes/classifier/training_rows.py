@@ -233,7 +233,7 @@ class StreamedRows:
         )
         with codes:
             self.columns = read_columns(codes.domain.columns, codes.named)
-            yield self._for_learners(codes)
+            yield encoder.group_values(self._for_learners(codes))
 
     def keys(self) -> KeyedBatches:
         """Return a function that goes over the keys of all rows, by which folds are assigned."""
@@ -258,7 +258,8 @@ class StreamedRows:
 
         _, codes = encode_rows(left, encoder, progress=progress, ready=encode_held_out)
         with codes:
-            yield self._for_learners(codes), lambda: np.concatenate(held_out, axis=1)
+            data: Rows = encoder.group_values(self._for_learners(codes))
+            yield data, lambda: np.concatenate(held_out, axis=1)
 
     def _for_learners(self, codes: DiskCodes | ClusterCodes) -> Rows:
         """Return the rows in blocks; in one table if there is one block or a learner needs it."""

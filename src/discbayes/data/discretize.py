@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from scipy.special import xlogy
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from discbayes.data.domain import Domain
 from discbayes.data.histogram import (
     ClassLabels,
     CutPoints,
@@ -24,14 +26,23 @@ from discbayes.data.histogram import (
     fit_cuts,
     refuse_infinite,
 )
+from discbayes.data.rows import Rows
 from discbayes.data.table import default_names
 from discbayes.data.table_reader import matrix_blocks
 from discbayes.data.targets import check_weight, classes_and_codes, label_array, weights_of_all
+from discbayes.data.value_groups import (
+    MIN_ROWS,
+    group_by_class,
+    has_many_values,
+    numbered,
+    weights_by_class,
+)
 from discbayes.kernels.mdlp import mdlp_cuts
 
 MIN_FINE = 32  # intervals of a column, where they follow from the number of rows
 MAX_FINE = 64
 ROWS_PER_INTERVAL = 500
+N_GROUPS = 8  # of values: as many states as numeric columns have by default
 _SLACK = 1e-12  # share of a sum of weights by which rounding may change it
 
 
@@ -278,7 +289,7 @@ class TwoResolutionDiscretizer(CutPointDiscretizer):
 
     A network that learns from such a column has a table of its fine intervals, while its children
     see the coarse interval only. So a table stays small however many parents it has, and little is
-    lost of a number.
+    lost of a number. In the same way columns of categories with many values get groups of values.
 
     The fine cut points are the quantiles, and the coarse ones as well. A value that weighs as much
     as a fine interval should has an interval of its own, and so has each value of a column with no
@@ -294,6 +305,12 @@ class TwoResolutionDiscretizer(CutPointDiscretizer):
         column with more rows than 16,000.
     min_states : int, default=2
         The number of coarse intervals below which the heaviest of them are halved, one by one.
+    n_groups : int or None, default=8
+        The desired number of groups that `FrameEncoder` makes of the values of a column of
+        categories, where the table of two such columns would have more than two cells for each row:
+        a value of many rows is a group of its own, values of few rows are one together, and the
+        others are grouped by what they tell about the class. Of ordered categories neighbors are
+        grouped. None for no groups. Numbers have none, so that `fit` does not need it.
     shift : float, default=0.0
         How far fine cut points, and a number of coarse ones, are moved away from the quantiles, in
         widths of an interval: above -1 and below 1. Members of an ensemble have different ones.
@@ -331,12 +348,14 @@ class TwoResolutionDiscretizer(CutPointDiscretizer):
         *,
         n_fine: int | None = None,
         min_states: int = 2,
+        n_groups: int | None = N_GROUPS,
         shift: float = 0.0,
         n_jobs: int | None = None,
     ):
         self.coarse = coarse
         self.n_fine = n_fine
         self.min_states = min_states
+        self.n_groups = n_groups
         self.shift = shift
         self.n_jobs = n_jobs
 
@@ -385,6 +404,58 @@ class TwoResolutionDiscretizer(CutPointDiscretizer):
         begins = self._coarse()._joined(histogram, n_classes, least)
         min_states = _whole(self.min_states, "min_states")
         return _halve_heaviest(histogram.value_weights, begins, min_states)
+
+    def group_values(self, data: Rows) -> Domain:
+        """Return the domain of rows with groups of values in the columns that have many.
+
+        Parameters
+        ----------
+        data : Rows
+            The rows, with their classes.
+
+        Returns
+        -------
+        Domain
+            The domain; that of the rows if there is nothing to group.
+
+        Examples
+        --------
+        >>> from discbayes.data import FrameEncoder, TwoResolutionDiscretizer
+        >>> X = [[f"city {i % 100}"] for i in range(4000)]
+        >>> encoder = FrameEncoder(TwoResolutionDiscretizer(n_groups=None))
+        >>> data = encoder.fit_transform(X, [i % 100 < 40 for i in range(4000)])
+        >>> domain = TwoResolutionDiscretizer(n_groups=4).group_values(data)
+        >>> [(one.card, one.n_states) for one in domain.features]
+        [(100, 2)]
+        """
+        domain, n_classes = data.domain, data.domain.n_classes
+        n_groups = None if self.n_groups is None else _whole(self.n_groups, "n_groups")
+        columns = [
+            i
+            for i, variable in enumerate(domain.features)
+            if n_groups is not None
+            and len(variable.values) > n_groups
+            and has_many_values(len(variable.values), n_classes, MIN_ROWS)
+        ]
+        features = list(domain.features)
+        for i, weights in zip(columns, weights_by_class(data, columns), strict=True):
+            known = weights[: len(features[i].values)]
+            groups = self._groups(known, features[i].ordered)
+            if groups is not None:
+                features[i] = replace(features[i], groups=numbered(groups))
+        if any(variable.groups is not None for variable in features):
+            return replace(domain, features=tuple(features))
+        return domain
+
+    def _groups(self, weights: np.ndarray, ordered: bool) -> np.ndarray | None:
+        """Return the group of each value by its weight in each class; None for no groups."""
+        by_value = weights.sum(axis=1)
+        if not has_many_values(by_value.size, weights.shape[1], float(by_value.sum())):
+            return None
+        n_groups = _whole(self.n_groups, "n_groups")
+        if ordered:
+            return np.cumsum(_begins_beside_heavy(by_value, n_groups, self.shift))
+        return group_by_class(weights, n_groups)
 
     def _coarse(self) -> CutPointDiscretizer:
         """Return the discretizer of coarse intervals."""

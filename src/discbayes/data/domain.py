@@ -5,8 +5,8 @@ Conventions, stated once and used everywhere:
 - ``codes`` is feature-major, shape ``(n_features, n_samples)``, unsigned 8, 16 or 32 bits wide.
 - feature ``i`` has the codes ``0 .. card[i] - 1``; the code ``card[i]`` means *missing*.
 - feature ``i`` has the states ``0 .. n_states - 1``, of which its children in a network see one: a
-  numeric column of two resolutions has fine intervals as codes and coarse ones as states; in any
-  other column each code is a state.
+  numeric column of two resolutions has fine intervals as codes and coarse ones as states, a column
+  of many values may have groups of values as states; in any other column each code is a state.
 - ``y`` holds class codes ``0 .. n_classes - 1``; there is no missing class.
 - ``weight`` is one float per sample, or ``None`` when every sample counts once.
 """
@@ -14,7 +14,7 @@ Conventions, stated once and used everywhere:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 MISSING_LABEL = "(missing)"
 NEVER_OBSERVED = "(never observed)"
+NAMED_VALUES = 2  # of a group, in its name
 
 
 def _number(value: float) -> str:
@@ -78,6 +79,10 @@ class Variable:
         Whether ``values`` stand in an order that means something, as those of a scale do.
     date : DatePart, optional
         The part of a column of dates that the variable is: its month, for example.
+    groups : tuple of int, optional
+        The group of each of ``values``, numbered in the order of the first values of the groups:
+        the states of a column of many values. In an ordered column only neighbors are in a group.
+        None where each value is a state.
 
     Examples
     --------
@@ -87,6 +92,9 @@ class Variable:
     >>> size = Variable("size", "numeric", cuts=(1.0, 2.5, 4.0, 7.0), coarse_cuts=(2.5,))
     >>> size.states, size.coarse.labels
     (array([0, 0, 1, 1, 1]), ['< 2.5', '>= 2.5'])
+    >>> city = Variable("city", "categorical", ("Bonn", "Kiel", "Köln"), groups=(0, 1, 0))
+    >>> city.states, city.coarse.labels
+    (array([0, 1, 0]), ['Bonn, Köln', 'Kiel'])
     """
 
     name: str
@@ -98,8 +106,11 @@ class Variable:
     coarse_cuts: tuple[float, ...] | None = None
     ordered: bool = False
     date: DatePart | None = None
+    groups: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
+        if self.groups is not None:
+            self._check_groups(self.groups)
         coarse = self.coarse_cuts
         if coarse is None:
             return
@@ -110,6 +121,25 @@ class Variable:
             )
         if len(coarse) == len(self.cuts):
             object.__setattr__(self, "coarse_cuts", None)
+
+    def _check_groups(self, groups: tuple[int, ...]) -> None:
+        if self.cuts is not None or len(groups) != len(self.values) or not _are_groups(groups):
+            raise ValueError(
+                f"the groups of column {self.name!r} must be one number for each of its values, and"
+                " be numbered from 0 on in the order of their first values"
+            )
+        if self.ordered and any(low > high for low, high in pairwise(groups)):
+            raise ValueError(
+                f"the values of column {self.name!r} are ordered, and a group of them must be"
+                " neighbors"
+            )
+        if max(groups, default=-1) + 1 == len(groups):
+            object.__setattr__(self, "groups", None)
+
+    @property
+    def has_states(self) -> bool:
+        """Whether children in a network see coarse intervals or groups in place of values."""
+        return self.coarse_cuts is not None or self.groups is not None
 
     @property
     def reads_missing(self) -> bool:
@@ -124,13 +154,19 @@ class Variable:
 
     @property
     def n_states(self) -> int:
-        """The number of states: of coarse intervals, or of values if there is one resolution."""
+        """The number of states: of coarse intervals or groups, or of values if each is a state."""
+        if self.groups is not None:
+            return max(self.groups) + 1 + self.missing_value
         return self.coarse.card
 
     @property
     def states(self) -> np.ndarray:
         """The state of each code; "missing" as a value of its own is a state of its own."""
         codes = np.arange(self.card)
+        if self.groups is not None:
+            codes[: len(self.groups)] = self.groups
+            codes[len(self.groups) :] = max(self.groups) + 1
+            return codes
         if self.coarse_cuts is None or self.cuts is None:
             return codes
         at = np.searchsorted(self.cuts, self.coarse_cuts)  # codes above it are in a later state
@@ -139,6 +175,9 @@ class Variable:
     @property
     def coarse(self) -> Variable:
         """The variable whose values are the states of this one: itself if it has one resolution."""
+        if self.groups is not None:
+            names = tuple(group_names(self.values, self.groups))
+            return replace(self, kind="categorical", values=names, groups=None)
         if self.coarse_cuts is None:
             return self
         return replace(self, cuts=self.coarse_cuts, coarse_cuts=None)
@@ -178,6 +217,35 @@ class Variable:
         else:
             known = list(self.labels)
         return _as_objects([*known, None])[np.asarray(codes, dtype=np.intp)]
+
+
+def _are_groups(groups: tuple[int, ...]) -> bool:
+    """Return whether numbers count from zero on, each new one the next."""
+    n_before = 0
+    for group in groups:
+        if type(group) is not int or not 0 <= group <= n_before:
+            return False
+        n_before = max(n_before, group + 1)
+    return bool(groups)
+
+
+def group_names(values: Sequence[Any], groups: Sequence[int]) -> list[str]:
+    """Return the names of groups of values: a few of their values, and the number of the others.
+
+    >>> group_names(["Bonn", "Kiel", "Köln", "Ulm"], [0, 1, 0, 0])
+    ['Bonn, Köln, 1 more', 'Kiel']
+    """
+    members: list[list[str]] = [[] for _ in range(max(groups) + 1)]
+    for value, group in zip(values, groups, strict=True):
+        members[group].append(str(value))
+    names = [
+        ", ".join(group[:NAMED_VALUES])
+        + (f", {len(group) - NAMED_VALUES:,} more" if len(group) > NAMED_VALUES else "")
+        for group in members
+    ]
+    if len(set(names)) < len(names):  # values may have commas
+        return [f"group {k}: {name}" for k, name in enumerate(names, 1)]
+    return names
 
 
 def _is_part(some: tuple[float, ...], numbers: tuple[float, ...]) -> bool:
@@ -242,6 +310,8 @@ class Domain:
         The features.
     target : Variable
         The class.
+    finer : Domain, optional
+        The domain of which the values of this one are the states.
 
     Examples
     --------
@@ -254,6 +324,7 @@ class Domain:
 
     features: tuple[Variable, ...]
     target: Variable
+    finer: Domain | None = field(default=None, compare=False, repr=False)
 
     @property
     def names(self) -> list[str]:
@@ -335,7 +406,7 @@ class Domain:
     @cached_property
     def states(self) -> tuple[np.ndarray, ...] | None:
         """The state of each code of each feature; None if no feature has two resolutions."""
-        if all(variable.coarse_cuts is None for variable in self.features):
+        if not any(variable.has_states for variable in self.features):
             return None
         return tuple(variable.states for variable in self.features)
 
@@ -346,7 +417,7 @@ class Domain:
 
     @cached_property
     def _coarse(self) -> Domain:
-        return Domain(tuple(variable.coarse for variable in self.features), self.target)
+        return Domain(tuple(variable.coarse for variable in self.features), self.target, self)
 
     def position(self, name: str) -> int:
         """Return the position of a feature.

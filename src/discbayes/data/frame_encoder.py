@@ -14,6 +14,7 @@ from discbayes._text import listed
 from discbayes.data.codebook import MANY_ROWS, Codebook
 from discbayes.data.date_columns import expand_dates, expand_known
 from discbayes.data.dates import DATES, EXPAND, with_parts
+from discbayes.data.discretize import TwoResolutionDiscretizer
 from discbayes.data.domain import Domain, Encoded, Variable
 from discbayes.data.evidence import (
     EvidenceColumn,
@@ -22,6 +23,7 @@ from discbayes.data.evidence import (
     with_evidence,
 )
 from discbayes.data.mappings import mappings_of, read_mappings
+from discbayes.data.row_blocks import WithDomain
 from discbayes.data.table import Table, default_names
 from discbayes.data.table_reader import read_table
 from discbayes.data.targets import (
@@ -256,7 +258,40 @@ class FrameEncoder:
         array([[1, 0]], dtype=uint8)
         """
         codes = self.learn(table, labels, weight, target)
-        return Encoded(self.encode_fitted(table), self.domain_, codes, weight)
+        data = Encoded(self.encode_fitted(table), self.domain_, codes, weight)
+        grouped: Encoded = self.group_values(data)
+        return grouped
+
+    def group_values(self, data: Any) -> Any:
+        """Return rows in whose domain the values of columns that have many are grouped.
+
+        Parameters
+        ----------
+        data : Rows
+            The rows from which the domain of the encoder was learned, with their codes.
+
+        Returns
+        -------
+        Rows
+            The same codes in the domain with groups, which the encoder takes on. They are the rows
+            as they are, if the discretizer makes no groups or no column has many values.
+
+        Examples
+        --------
+        >>> from discbayes.data import FrameEncoder
+        >>> data = FrameEncoder().fit_transform([["red"], ["blue"], ["red"]], [1, 0, 1])
+        >>> FrameEncoder("two-resolution").group_values(data) is data
+        True
+        """
+        discretizer = resolve_discretizer(self.discretizer, self.n_jobs)
+        known = isinstance(self.domains, Domain)
+        if known or not isinstance(discretizer, TwoResolutionDiscretizer):
+            return data
+        domain = discretizer.group_values(data)
+        if domain is data.domain:
+            return data
+        self.domain_ = domain  # codes stay
+        return data.changed(WithDomain(domain))
 
     def learn(
         self, table: Table, labels: np.ndarray, weight: np.ndarray | None, target: Any = None

@@ -23,6 +23,7 @@ from discbayes.data.frame_encoder import FrameEncoder
 from discbayes.data.labels import check_levels
 from discbayes.data.table import CategoricalColumn, Table, only_used
 from discbayes.data.targets import DataWarning, classes_and_codes, label_array, target_variable
+from discbayes.data.value_groups import numbered
 from discbayes.data.variables import (
     SeenLabels,
     _refuse_free_text,
@@ -58,6 +59,8 @@ def _variables_differ(here: Variable, there: Variable) -> str | None:
         return f"has coarse cut points {cuts[0]} here and {cuts[1]} there"
     if here.values != there.values:
         return _values_differ(here.values, there.values)
+    if here.groups != there.groups:
+        return "has its values in other groups here than there"
     if here.missing_value != there.missing_value:
         return f'has "missing" as a value {"here" if here.missing_value else "there"} only'
     if here.marginalized != there.marginalized:
@@ -201,9 +204,9 @@ def _with_values(
         new, text = _new_values(variable, rows, position)
         if new:
             check_levels([*variable.values, *new], variable.name)
-            features[position] = variable = replace(
-                variable, values=_in_place(variable.values, new)
-            )
+            values = _in_place(variable.values, new)
+            groups = _grown_groups(variable, values)
+            features[position] = variable = replace(variable, values=values, groups=groups)
             if text and position not in declared.categories:
                 present = int(n_present[position]) + rows.n_rows - int(n_missing[position])
                 _refuse_free_text(SeenLabels(variable.values, False, True, present), variable.name)
@@ -229,6 +232,27 @@ def _in_place(values: tuple[Any, ...], new: list[Any]) -> tuple[Any, ...]:
     """
     rising = all(low < high for low, high in pairwise(values))
     return tuple(sorted([*values, *new])) if rising else (*values, *sorted(new))
+
+
+def _grown_groups(variable: Variable, values: tuple[Any, ...]) -> tuple[int, ...] | None:
+    """Return the groups of values of which some are new: each new one is a group of its own.
+
+    A new value among ordered ones is in the group of the value before it.
+
+    >>> city = Variable("city", "categorical", ("Bonn", "Kiel", "Ulm"), groups=(0, 1, 0))
+    >>> _grown_groups(city, ("Bonn", "Hof", "Kiel", "Ulm"))
+    (0, 1, 2, 0)
+    """
+    if variable.groups is None:
+        return None
+    known = dict(zip(variable.values, variable.groups, strict=True))
+    groups: list[int] = []
+    for place, value in enumerate(values):
+        alone = len(variable.groups) + place
+        if variable.ordered:
+            alone = groups[-1] if groups else 0
+        groups.append(known.get(value, alone))
+    return numbered(np.array(groups))
 
 
 def _more_classes(classes: np.ndarray, labels: np.ndarray) -> np.ndarray:

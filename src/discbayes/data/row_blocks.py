@@ -445,6 +445,21 @@ class InStates(Change):
 
 
 @dataclass(frozen=True)
+class WithDomain(Change):
+    """Codes get another meaning."""
+
+    meaning: Domain
+
+    def __call__(self, data: Encoded, number: int) -> Encoded:
+        """Return the rows of a block after the change."""
+        return replace(data, domain=self.meaning)
+
+    def domain(self, domain: Domain) -> Domain:
+        """Return the domain after the change."""
+        return self.meaning
+
+
+@dataclass(frozen=True)
 class FoldAndClass(Change):
     """The class code becomes ``fold · n_classes + class``.
 

@@ -64,7 +64,7 @@ class Counterfactual:
         new interval, as text ("below 100"); None for other columns.
     alternatives : tuple of Counterfactual
         Other sets of the same size, the most probable decision first; fine intervals of one coarse
-        interval are not told apart.
+        interval, and values of one group, are not told apart.
 
     Examples
     --------

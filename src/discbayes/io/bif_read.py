@@ -362,7 +362,7 @@ def with_two_resolutions(network: BayesNet, marked: Sequence[str | None]) -> Bay
         for i, column in enumerate(marked)
         if column in position
         and n_children[position[column]] == 1
-        and _has_states(network, i, position[column])
+        and _with_states(network, i, position[column]) is not None
     }
     # a marked feature that belongs to another one stays, and so does what belongs to it
     columns = {i: column for i, column in columns.items() if column not in columns}
@@ -373,7 +373,7 @@ def with_two_resolutions(network: BayesNet, marked: Sequence[str | None]) -> Bay
     place |= {i: place[column] for i, column in columns.items()}
     features = list(network.domain.features)
     for i, column in columns.items():
-        features[column] = replace(features[column], coarse_cuts=features[i].cuts)
+        features[column] = _with_states(network, i, column) or features[column]
     structure, tables = network.structure, network.parameters
     domain = Domain(tuple(features[i] for i in kept), network.domain.target)
     parents = tuple(tuple(place[p] for p in structure.parents[i]) for i in kept)
@@ -383,20 +383,26 @@ def with_two_resolutions(network: BayesNet, marked: Sequence[str | None]) -> Bay
     return BayesNet(domain, CPTs(layout, tables.log_prior, cells))
 
 
-def _has_states(network: BayesNet, feature: int, column: int) -> bool:
-    """Return whether a feature has the coarse intervals of a column, and depends on it alone."""
-    structure, coarse = network.structure, network.domain.features[feature]
-    by_class = structure.class_children[feature]
-    if structure.parents[feature] != (column,) or by_class or coarse.cuts is None:
-        return False
-    try:
-        both = replace(network.domain.features[column], coarse_cuts=coarse.cuts)
-    except ValueError:
-        return False
+def _with_states(network: BayesNet, feature: int, column: int) -> Variable | None:
+    """Return a column with a feature as its coarse intervals or groups.
+
+    None unless the feature is just that, and depends on the column alone.
+    """
+    structure, features = network.structure, network.domain.features
+    if structure.parents[feature] != (column,) or structure.class_children[feature]:
+        return None
     table = np.exp(network.parameters.log_table(feature))[..., 0]
-    return both.coarse_cuts is not None and np.array_equal(
-        table, np.eye(both.n_states)[both.states]
-    )
+    fine, coarse = features[column], features[feature]
+    try:
+        if coarse.cuts is not None:
+            both = replace(fine, coarse_cuts=coarse.cuts)
+        else:
+            groups = table.argmax(axis=1)[: len(fine.values)].tolist()
+            both = replace(fine, groups=tuple(groups))
+    except ValueError:
+        return None
+    is_function = np.array_equal(table, np.eye(both.n_states)[both.states])
+    return both if both.has_states and is_function else None
 
 
 def _as_class(variable: Variable) -> Variable:

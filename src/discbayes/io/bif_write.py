@@ -8,7 +8,8 @@ it gets a second one, of probability zero.
 BIF knows one resolution of a column. A column of two resolutions that has children is a variable of
 its fine intervals, and its only child is a variable of its coarse intervals, "size states", each of
 which follows from the fine one with probability one. The children of the column are children of
-that variable. The coarse intervals of a column without children are not written.
+that variable. The coarse intervals of a column without children are not written. A column whose
+values are in groups is written in the same way.
 """
 
 from __future__ import annotations
@@ -104,17 +105,17 @@ class FeatureNode:
     parents: tuple[int, ...]
     by_class: bool
     table: np.ndarray
-    states_of: str | None = None  # the column that has these coarse intervals
+    states_of: str | None = None  # the column that has these coarse intervals or groups
 
 
 def feature_nodes(network: BayesNet) -> list[FeatureNode]:
-    """Return the features, and after them the coarse intervals that children see."""
+    """Return the features, and after them the coarse intervals and groups that children see."""
     of_class = network.parameters.class_table
     tables = network.parameters if of_class is None else of_class.features
     features, structure = network.domain.features, tables.structure
     parents = {p for group in structure.parents for p in group}
     parents.update(() if of_class is None else of_class.parents)
-    two = [p for p in sorted(parents) if features[p].coarse_cuts is not None]
+    two = [p for p in sorted(parents) if features[p].has_states]
     seen = {p: len(features) + k for k, p in enumerate(two)}
     nodes = []
     for i, (variable, group) in enumerate(zip(features, structure.parents, strict=True)):

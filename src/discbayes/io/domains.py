@@ -15,6 +15,7 @@ from discbayes.io.setting_values import pack, unpack
 from discbayes.io.validation import (
     as_bool,
     as_finite,
+    as_int,
     as_list,
     as_object,
     as_text,
@@ -28,6 +29,7 @@ from discbayes.network.structure import Structure
 KINDS = ("numeric", "categorical", "boolean")
 _FIELDS = ("name", "kind", "values", "cuts", "missing_value")
 _ORDERED, _DATE = "ordered", "date"  # of variables that are such
+_GROUPS = "groups"  # of variables that have them
 _TWO_RESOLUTIONS = "coarse_cuts"  # of variables that have them; version 0.1 does not know the field
 # in prediction too; version 0.1.0, which marginalized missing values there, wrote true
 _READ = "read"
@@ -60,6 +62,8 @@ def _pack_variable(variable: Variable) -> dict[str, Any]:
     }
     if variable.coarse_cuts is not None:
         fields[_TWO_RESOLUTIONS] = [pack(cut) for cut in variable.coarse_cuts]
+    if variable.groups is not None:
+        fields[_GROUPS] = list(variable.groups)
     if variable.ordered:
         fields[_ORDERED] = True
     if variable.date is not None:
@@ -98,7 +102,7 @@ def _check_dates(features: tuple[Variable, ...], where: str) -> None:
 
 
 def _unpack_variable(value: Any, where: str) -> Variable:
-    fields = as_object(value, where, _FIELDS, (_TWO_RESOLUTIONS, _ORDERED, _DATE))
+    fields = as_object(value, where, _FIELDS, (_TWO_RESOLUTIONS, _GROUPS, _ORDERED, _DATE))
     name = as_text(fields["name"], f"{where}.name")
     kind = as_text(fields["kind"], f"{where}.kind", KINDS)
     values = tuple(
@@ -128,6 +132,7 @@ def _unpack_variable(value: Any, where: str) -> Variable:
             coarse,
             _unpack_ordered(fields, cuts, where),
             _unpack_date(fields, name, where),
+            _unpack_groups(fields, where),
         )
 
 
@@ -136,6 +141,13 @@ def _unpack_ordered(fields: dict[str, Any], cuts: Any, where: str) -> bool:
     if ordered and cuts is not None:
         raise ValueError(f"{where}.{_ORDERED} is for values, and {where} has cuts")
     return ordered
+
+
+def _unpack_groups(fields: dict[str, Any], where: str) -> tuple[int, ...] | None:
+    if _GROUPS not in fields:
+        return None
+    inside = f"{where}.{_GROUPS}"
+    return tuple(as_int(group, inside, 0) for group in as_list(fields[_GROUPS], inside))
 
 
 def _unpack_date(fields: dict[str, Any], name: str, where: str) -> DatePart | None:
@@ -176,6 +188,8 @@ def check_values(values: tuple[Any, ...], name: str, where: str) -> None:
 
 def _unpack_target(value: Any, where: str) -> Variable:
     target = _unpack_variable(value, where)
+    if target.groups is not None:
+        raise ValueError(f"{where} has groups, which are for features")
     if not target.values or target.cuts is not None or target.missing_value:
         raise ValueError(f"{where} must have values, and neither cuts nor a value for missing")
     return target

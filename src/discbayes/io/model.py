@@ -84,7 +84,7 @@ MAX_FACTOR_SIZE = 1 << 28  # the same limit in files of version 0.1: the size of
 MAX_ROWS = 1 << 53  # that a file may claim to be learned from
 MAX_DRAWS = 1_000_000  # of a prediction, for each row and class
 ENSEMBLE_VERSION = CLASS_PARENTS_VERSION = 3  # of the format, which added both
-DATES_VERSION = 4  # which added parts of dates and ordered values
+DATES_VERSION = 4  # which added parts of dates, ordered values and groups of values
 _NAMED: dict[str, Mapping[str, Any]] = {"structure": STRUCTURES, "parameters": PARAMETERS}
 # where a model was learned is not stored, so that no file names an address to connect to
 _PLACE = "cluster"
@@ -173,8 +173,10 @@ def _reads_dates(classifier: BayesNetClassifier | BayesNetEnsemble) -> bool:
 
 
 def _has_newer_columns(domain: Domain) -> bool:
-    """Return whether a domain has parts of dates, or values in an order that means something."""
-    return any(each.ordered or each.date is not None for each in domain.features)
+    """Return whether a domain has parts of dates, ordered values or groups of values."""
+    return any(
+        each.ordered or each.date is not None or each.groups is not None for each in domain.features
+    )
 
 
 def _pack_model(classifier: BayesNetClassifier) -> dict[str, Any]:

@@ -216,7 +216,9 @@ def _unpack_learner(value: dict[str, Any], where: str) -> Any:
     lacking = [n for n, p in known.items() if p.default is p.empty and n not in settings]
     if lacking:
         raise ValueError(f"{where}: {name} needs the parameter {lacking[0]!r}")
-    return kind(**{words[n]: unpack(item, f"{where}.{n}") for n, item in settings.items()})
+    given = {words[n]: unpack(item, f"{where}.{n}") for n, item in settings.items()}
+    with naming(where):
+        return kind(**given)
 
 
 def _unpack_list(value: Any, where: str) -> list[Any]:

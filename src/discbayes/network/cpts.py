@@ -291,8 +291,8 @@ class Layout(WithArrays):
             total * cell_bytes,
             f"tables of {total:,} cells, of which that of {name} has {largest:,} ({card:,} values, "
             f"{count_of(parents, 'parent')}, {count_of(self.n_classes, 'class', 'es')}),",
-            "use a structure of fewer parents (k, max_table_size), group rare values, cut numbers"
-            " into fewer intervals, or leave columns out",
+            "use a structure of fewer parents (k, max_table_size), let children see intervals and"
+            ' groups of values (discretizer="two-resolution"), or leave columns out',
         )
 
     @cached_property

@@ -69,7 +69,7 @@ def table(thing: Any, feature: Any, ax: Any = None, *, fine: bool = False) -> An
     values = [words(label) for label in variable.labels]
     cells = _cells(network, i, fine).reshape(len(rows), len(values))
     ax = _new_axes(rows, values) if ax is None else ax
-    _draw_cells(ax, cells, fine and variable.coarse_cuts is not None)
+    _draw_cells(ax, cells, fine and variable.has_states)
     width, height = np.divide(size_in_inches(ax), cells.shape[::-1]).tolist()
     _label_rows(ax, rows, height)
     _label_values(ax, values, width)

@@ -99,7 +99,7 @@ def _monotone(clf: BayesNetClassifier, variable: Variable) -> str:
 
 
 def _values(variable: Variable) -> str:
-    """Return some values or coarse intervals, with notes on missing values and unused columns."""
+    """Return some values, coarse intervals or groups, with notes on them and on unused columns."""
     notes = []
     if variable.missing_value:
         where = "" if variable.reads_missing else " in the training rows"
@@ -110,7 +110,18 @@ def _values(variable: Variable) -> str:
     if variable.coarse_cuts is not None:
         notes.append(f"coarse intervals, of {variable.card:,} fine ones in all")
     values = _names(variable.coarse.labels, MAX_VALUES, variable.missing_value)
-    return values + "".join(f"<small>{note}</small>" for note in notes)
+    groups = "" if variable.groups is None else _groups(variable)
+    return values + "".join(f"<small>{note}</small>" for note in notes) + groups
+
+
+def _groups(variable: Variable) -> str:
+    """Return the values of each group, which are shown on demand."""
+    members: list[list[str]] = [[] for _ in range(variable.n_states)]
+    for label, state in zip(variable.labels, variable.states.tolist(), strict=True):
+        members[state].append(escaped(label))
+    listed = "".join(f"<li>{', '.join(group)}</li>" for group in members)
+    summary = f"groups of {len(variable.values):,} values, as other columns see them"
+    return f"<details><summary>{summary}</summary><ol>{listed}</ol></details>"
 
 
 def _names(names: Sequence[str], max_names: int, with_last: bool = False) -> str:
@@ -183,7 +194,7 @@ def _columns_entries(clf: BayesNetClassifier) -> list[tuple[str, str, str]]:
         return [("domains", "of another classifier", given)]
     name = clf.discretizer
     if isinstance(name, str) and name == AUTO:
-        has_two = any(variable.coarse_cuts is not None for variable in clf.network_.domain.features)
+        has_two = clf.network_.domain.states is not None
         name = "two-resolution" if has_two else "mdlp"
     is_name = name is None or isinstance(name, str)
     how = _DISCRETIZERS.get(name if is_name else "", "how numbers are discretized")

@@ -332,7 +332,7 @@ def _class_role(name: str, structure: Structure) -> str:
 
 
 def tooltip(variable: Variable) -> str:
-    """Return name, kind and values of a variable, a value or coarse interval on each line.
+    """Return name, kind and values of a variable, a value, interval or group on each line.
 
     >>> print(tooltip(Variable("size", "numeric", cuts=(2.5,))))
     size (numeric, 2 values)
@@ -342,7 +342,8 @@ def tooltip(variable: Variable) -> str:
     labels = [shortened(label, _MAX_LABEL) for label in variable.coarse.labels]
     more = [f"… and {len(labels) - _MAX_VALUES} more"] if len(labels) > _MAX_VALUES else []
     values = count_of(variable.card, "value")
-    if variable.coarse_cuts is not None:
-        values = f"{values} in {count_of(len(labels), 'coarse interval')}"
+    if variable.has_states:
+        states = "coarse interval" if variable.groups is None else "group"
+        values = f"{values} in {count_of(len(labels), states)}"
     head = f"{variable.name} ({variable.kind}, {values})"
     return "\n".join([head, *labels[:_MAX_VALUES], *more])

@@ -142,7 +142,7 @@ def _title(domain: Domain, prior: np.ndarray) -> str:
 def _example(information: Information, place: int) -> str:
     """Return the value of a column that tells most about the class, and the class it speaks for."""
     variable, joint = information.variables[place], information.joints[place]
-    if variable.coarse_cuts is not None:
+    if variable.has_states:
         states = np.zeros((variable.n_states, joint.shape[1]))
         np.add.at(states, variable.states, joint)
         variable, joint = variable.coarse, states

@@ -60,7 +60,7 @@ def _states(domain: Domain) -> dict[str, Any]:
     """Return the states of columns with two resolutions, if there are any, and their labels."""
     if domain.states is None:
         return {}
-    two = [variable.coarse_cuts is not None for variable in domain.features]
+    two = [variable.has_states for variable in domain.features]
     labels = [variable.labels for variable in domain.coarse.features]
     return {
         "states": [s.tolist() if t else None for s, t in zip(domain.states, two, strict=True)],

@@ -7,6 +7,9 @@ each row excluded some useful edges, two excluded none.) More parents need spars
 further parent may make a table ten times as large. Fewer than 2,500 rows count as 2,500: such
 tables cost little, and the score of the search decides. A given number of cells replaces these
 rules.
+
+Searches see groups of values where columns have them. The table of such a column has its values,
+and up to ten times as many cells.
 """
 
 from __future__ import annotations
@@ -21,13 +24,14 @@ import numpy as np
 
 from discbayes._text import count_of
 from discbayes.counts import Counts
+from discbayes.data.domain import Domain
+from discbayes.data.value_groups import CELLS_PER_ROW, MIN_ROWS
 from discbayes.network import Layout, Structure
 
 MAX_TABLE_SIZE = 10_000_000  # cells: 80 MB
 MAX_NUMBERED = 2**31 - 1  # families are numbered in 32 bits while a search counts them
-MIN_ROWS = 2_500
-CELLS_PER_ROW = 2  # of a table with one parent
 CELLS_PER_PARENT = 10  # times as many cells for each parent after the first
+CELLS_PER_STATE = 10  # cells of values, times as many as those of their groups
 MAX_EDGES_LISTED = 100  # in the trace
 MAX_COLUMNS_NAMED = 5  # in a warning
 _SURELY_FITS = 1_000_000  # cells that fit in memory without a check
@@ -35,18 +39,24 @@ _SURELY_FITS = 1_000_000  # cells that fit in memory without a check
 # text. Columns with fewer values and few rows are common, and their tables are small: a warning
 # about them would be noise.
 MANY_VALUES = 50
+_GROUP = (
+    'group the values of these columns (discretizer="two-resolution" does so where rows tell them'
+    " apart)"
+)
 
 
 @dataclass(frozen=True, eq=False)
 class TableSizes:
     """The parents that the limits on the sizes of tables allow.
 
+    ``widths`` are ``cards``, but for columns of very many values in groups.
     ``left_out[p, i]`` is True for an edge that was refused because of its table. ``n_rows`` is the
     weight of all rows; it is None if ``given``, or 10 million cells, is the only limit.
     """
 
     names: Sequence[str]
     cards: np.ndarray
+    widths: np.ndarray  # of the own table of a feature
     n_classes: int
     n_rows: float | None
     given: int | None
@@ -64,6 +74,7 @@ class TableSizes:
         return cls(
             data.domain.names,
             data.cards,
+            _widths(data.domain),
             data.n_classes,
             rows,
             given,
@@ -85,13 +96,14 @@ class TableSizes:
 
     def cells(self, child: int, parents: Iterable[int]) -> int:
         """Return the number of cells of the table of a feature."""
-        return math.prod(int(self.cards[i]) for i in (child, *parents)) * self.n_classes
+        states = math.prod(int(self.cards[p]) for p in parents)
+        return int(self.widths[child]) * states * self.n_classes
 
     @property
     def allow_all(self) -> bool:
         """Whether the table of every feature with any other one is small."""
-        widest = float(self.cards.max(initial=0))
-        return widest * widest * self.n_classes <= min(self.max_cells(1), _SURELY_FITS)
+        widest = float(self.cards.max(initial=0)) * float(self.widths.max(initial=0))
+        return widest * self.n_classes <= min(self.max_cells(1), _SURELY_FITS)
 
     def pairs(self, among: np.ndarray, given: Callable[[], np.ndarray]) -> np.ndarray:
         """Return the edges ``[p, i]`` whose tables are within the limit.
@@ -101,7 +113,7 @@ class TableSizes:
         """
         if self.allow_all:
             return among
-        widths, most = self.cards.astype(float) * self.n_classes, self.max_cells(1)
+        widths, most = self.widths.astype(float) * self.n_classes, self.max_cells(1)
         settled = given()
         fitting, largest = np.zeros_like(among), (0.0, 0, 0)
         for p, own in enumerate(among):  # a row at a time: the cells of all pairs may be many
@@ -186,23 +198,32 @@ class TableSizes:
         if self.given is not None:
             why, way_out = (
                 f"a table may have max_table_size={most}",
-                "raise it, or group the values of these columns",
+                f"raise it, or {_GROUP}",
             )
         elif self.max_cells(n_parents) == MAX_TABLE_SIZE:
             why, way_out = (
                 f"a table may have {most}",
-                "group the values of these columns, or raise max_table_size",
+                f"{_GROUP}, or raise max_table_size",
             )
         else:
             why = f"for {self.n_rows:,.10g} rows, a table with {parents} may have {most}"
             way_out = (
-                "group the values of these columns or drop them; or set max_table_size, the"
-                " largest number of cells of a table, which then is the only limit"
+                f"{_GROUP} or drop them; or set max_table_size, the largest number of cells of a"
+                " table, which then is the only limit"
             )
         return (
             f"{count_of(self.n_left_out, 'edge')} between {named(columns)} left out: {why}, and the"
             f" largest table would have {largest:,}. To avoid this, {way_out}"
         )
+
+
+def _widths(domain: Domain) -> np.ndarray:
+    """Return the cards of features, or a tenth of the values of which they are groups."""
+    if domain.finer is None:
+        return domain.cards
+    has_groups = np.array([variable.groups is not None for variable in domain.finer.features])
+    by_value = -(-domain.finer.cards // CELLS_PER_STATE)
+    return np.where(has_groups, np.maximum(domain.cards, by_value), domain.cards)
 
 
 def warn_of_sparse_columns(data: Any, counts: Counts) -> None:

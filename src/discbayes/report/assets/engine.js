@@ -106,8 +106,7 @@ class CPTs {
     return new Table(logTheta, [...strides, nRows * nClasses], normalized);
   }
 
-  // The table by state of a feature, whose states are runs of its values. With a likelihood of the values, given by its
-  // logarithms, values are weighted by it.
+  // The table by state of a feature. With a likelihood of the values, given by its logarithms, values are weighted by it.
   _byState(i, group, table, logLikelihood, normalized) {
     const { nClasses, labels } = this._network;
     const card = labels[i].length;
@@ -117,16 +116,17 @@ class CPTs {
     const log = (value, k) => fine[value * perValue + k] + (logLikelihood === null ? 0 : logLikelihood[value]);
     const strides = stridesOf([...group.map((parent) => this.nStates[parent]), nStates], nClasses);
     const coarse = new Float64Array(perValue * nStates);
+    const members = Array.from({ length: nStates }, () => []);
+    for (let value = 0; value < card; value++) members[this.stateOf(i, value)].push(value);
     for (let k = 0; k < perValue; k++) {
       const row = Math.floor(k / nClasses);
-      for (let first = 0, end = 0, state = 0; state < nStates; state++, first = end) {
-        while (end < card && this.stateOf(i, end) === state) end++;
+      members.forEach((values, state) => {
         let largest = -Infinity;
-        for (let value = first; value < end; value++) if (log(value, k) > largest) largest = log(value, k);
+        for (const value of values) if (log(value, k) > largest) largest = log(value, k);
         let total = 0;
-        if (largest > -Infinity) for (let value = first; value < end; value++) total += Math.exp(log(value, k) - largest);
-        coarse[(row * nStates + state) * nClasses + (k % nClasses)] = end === first + 1 ? largest : largest + Math.log(total);
-      }
+        if (largest > -Infinity) for (const value of values) total += Math.exp(log(value, k) - largest);
+        coarse[(row * nStates + state) * nClasses + (k % nClasses)] = values.length === 1 ? largest : largest + Math.log(total);
+      });
     }
     return new Table(coarse, strides, normalized);
   }
@@ -1137,9 +1137,10 @@ class Network {
     const coarseStarts = lines(cards, coarse.strides, coarse.start);
     const fineStarts = lines(cards, fine.strides, fine.start);
     const own = lines(cards, scope.map((i) => (i === feature ? 1 : 0)), 0); // the state in each line
-    const firsts = this.stateLabels[feature].map((_, state) => states.indexOf(state));
+    const members = this.stateLabels[feature].map(() => []);
+    states.forEach((state, value) => members[state].push(value));
     for (let line = 0; line < own.length; line++) {
-      for (let value = firsts[own[line]]; states[value] === own[line]; value++) {
+      for (const value of members[own[line]]) {
         for (let c = 0; c < n; c++) {
           const share = cells[line * n + c];
           if (share === 0) continue;

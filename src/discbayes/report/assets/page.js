@@ -187,7 +187,7 @@ function startNetworkView(model, known, ask) {
   const children = model.names.map(() => []);
   let chosen = null;
   let shown = model; // the network whose tables are shown: the generative estimates of a log pool are another
-  let fine = false; // whether a table has all intervals of its feature, not the coarse ones that its children see
+  let fine = false; // whether a table has all intervals or values of its feature, not the states that its children see
   let places = null;
 
   for (const node of drawing.querySelectorAll("[data-node]")) nodes.set(Number(node.dataset.node), node);
@@ -340,6 +340,7 @@ function startNetworkView(model, known, ask) {
   function resolutionSwitch(node) {
     return switchOf(node, () => { fine = !fine; }, () => {
       const number = fine ? model.nStates[node] : model.labels[node].length;
+      if (model.cuts[node] === null) return fine ? `Show ${number} groups` : `Show all ${number} values`;
       return fine ? `Show ${number} coarse intervals` : `Show all ${number} intervals`;
     });
   }
