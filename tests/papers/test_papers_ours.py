@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -179,6 +180,21 @@ class TestScenarios:
         all_rows = tables["Ours with all training rows"]
         assert all_rows.rows[0][:3] == ["all data sets", "39", "discbayes (default)"]
         assert float(all_rows.rows[0][3]) == pytest.approx(90 + 5 * len(SAMPLED) / 39, abs=0.01)
+
+    def test_methods_of_a_part_of_the_sets_stand_beside_the_others_on_these(self, tmp_path):
+        store = made_store(tmp_path)
+        for name in ("iris", "zoo", "cleve"):
+            for fold in range(5 if name != "zoo" else 4):
+                result = store.results[name, fold, "lr@complete", 0]
+                other = replace(result, recipe="catboost@complete")
+                store.results[other.key] = other
+        tables = {b.title: b for b in scenarios.page(store) if isinstance(b, ResultTable)}
+        assert "Means over 39 data sets" in tables["complete rows: all data sets"].note
+        assert len(tables["complete rows: all data sets"].rows) == 3
+        part = tables["complete rows: 2 data sets with CatBoost"]
+        assert {row[1] for row in part.rows} == {"discbayes", "lightgbm", "lr", "catboost"}
+        assert "Means over 2 data sets" in part.note
+        assert "Not run on zoo, corral" in part.note
 
 
 def made_store(folder) -> Store:
