@@ -70,6 +70,10 @@ def _with_optimistic_levels(*arguments: Any, **options: Any) -> Any:
     return LogScores(*arguments, **{**options, "leave_one_out": False})
 
 
+def _with_shared_weights(**settings: Any) -> LevelWeightedCCBN:
+    return LevelWeightedCCBN(**settings).set_params(weight_penalty=1e9)
+
+
 def _unsmoothed(bandwidth: str) -> dict[str, Any]:
     settings: dict[str, Any] = {bandwidth: 0.0}
     smoothing = partial(HierarchicalSmoothing, **settings)
@@ -95,7 +99,7 @@ VARIANTS = {
     ),
     "shared-weights": _changed(
         "weights that all features share only",
-        {f"{CHOOSING}.LevelWeightedCCBN": partial(LevelWeightedCCBN, weight_penalty=1e9)},
+        {f"{CHOOSING}.LevelWeightedCCBN": _with_shared_weights},
     ),
     "no-free": _changed("no free parameters", {f"{CHOOSING}.PENALTIES": ()}),
     "optimistic": _changed(

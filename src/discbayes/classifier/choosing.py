@@ -98,7 +98,11 @@ class Choice:
     @property
     def parameters(self) -> LevelWeightedCCBN:
         """The parameter learner."""
-        return LevelWeightedCCBN(self.weight_penalty, self.cell_penalty, max_iter=MAX_FINAL_ITER)
+        return LevelWeightedCCBN(
+            weight_penalty=self.weight_penalty,
+            cell_penalty=self.cell_penalty,
+            max_iter=MAX_FINAL_ITER,
+        )
 
 
 FIRST = Choice(1)
@@ -373,10 +377,7 @@ class HeldOutFold:
             ),
         ]
         # the limits of the settings are for rows that are asked for
-        return [
-            replace(each, max_cells=10 * MAX_HIDDEN_CELLS, beyond_max_cells=ESTIMATE)
-            for each in found
-        ]
+        return [replace(each, max_cells=10**9, beyond_max_cells=ESTIMATE) for each in found]
 
     def _hidden(self, pool: LogPool, draw: int) -> np.ndarray:
         """Return the codes of the held-out rows with values hidden, by what is in the rows.
@@ -410,8 +411,8 @@ class HeldOutFold:
 def _is_cheap(network: BayesNet, codes: np.ndarray) -> np.ndarray:
     """Return in which rows the missing values are marginalized with few cells."""
     tables, rows = network.parameters, range(codes.shape[1])
-    blank = blank_rows(tables, 1)
-    if tables.structure.is_forest or elimination_cells(tables, blank) <= MAX_HIDDEN_CELLS:
+    of_all = elimination_cells(tables, blank_rows(tables, 1), every=True)
+    if tables.structure.is_forest or of_all <= MAX_HIDDEN_CELLS:
         return np.ones(len(rows), bool)
     return np.array([elimination_cells(tables, codes[:, [k]]) <= MAX_HIDDEN_CELLS for k in rows])
 
