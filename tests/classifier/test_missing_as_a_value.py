@@ -320,7 +320,7 @@ def with_last(codes, value):
 
 
 def test_files_tell_whether_unusual_missing_values_are_marginalized(chosen, tmp_path):
-    clf, fits = chosen
+    clf = chosen[0]
     X = records(200, 4)[0].mask(np.random.default_rng(5).random((200, 6)) < 0.3)
     path = tmp_path / "model.json"
     clf.save(path)
@@ -331,7 +331,7 @@ def test_files_tell_whether_unusual_missing_values_are_marginalized(chosen, tmp_
     path.write_text(json.dumps(document))  # as it was before there was the field
     np.testing.assert_allclose(
         load(path).calibration_.weights_of(clf.encode(X))[0],
-        fits["value"].calibration_.weights_of(clf.encode(X))[0],
+        replace(clf.calibration_, unusual=0.0).weights_of(clf.encode(X))[0],
     )
 
 

@@ -11,13 +11,14 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
+from discbayes import load_dataset
 from discbayes.data.table_reader import read_table
 from discbayes.evaluation.judging import estimator_of
 from discbayes.evaluation.result_blocks import ResultTable, as_text
 from discbayes.evaluation.result_store import Result, Store
 from discbayes.evaluation.tasks import Task, run_tasks, unfinished
 from discbayes_papers import find
-from discbayes_papers.ours import contenders, manifest, scenarios, small_tables
+from discbayes_papers.ours import ablation, contenders, manifest, scenarios, small_tables
 from discbayes_papers.ours.contenders import CONTENDERS, Contender
 from discbayes_papers.ours.manifest import DEVELOPMENT, DISTINCT, LARGE, SAMPLED
 from discbayes_papers.ours.scenarios import SCENARIOS, key
@@ -283,6 +284,14 @@ class TestSmallTables:
         store = Store(tmp_path / "rows.csv", small_tables.METRICS)
         assert "no data sets yet" in as_text(small_tables.page(store))
         assert "no data sets yet" in as_text(scenarios.page(store))
+
+
+def test_every_part_that_is_left_out_is_there_and_its_absence_can_be_fitted():
+    iris = load_dataset("iris")
+    rows = iris.X.mask(np.random.default_rng(0).random(iris.X.shape) < 0.05)
+    for variant in ablation.VARIANTS.values():
+        found = variant.make().fit(rows, iris.y).predict_proba(rows)
+        assert found.shape == (150, 3), variant.name
 
 
 def test_every_contender_can_be_found_by_a_page():

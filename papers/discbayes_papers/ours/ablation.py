@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from typing import Any
 from unittest.mock import patch
@@ -23,7 +24,7 @@ from discbayes.evaluation.result_blocks import Block, ResultTable, Text
 from discbayes.evaluation.result_store import Result, Store
 from discbayes.evaluation.statistics import win_draw_loss
 from discbayes.evaluation.tasks import Task
-from discbayes.parameters.log_scores import LogScores
+from discbayes.parameters.hierarchical import BackoffLevels
 from discbayes_papers.experiment import Experiment
 from discbayes_papers.ours import scenarios
 from discbayes_papers.ours.contenders import Contender
@@ -65,9 +66,13 @@ def _changed(name: str, replaced: Mapping[str, Any] | None = None, **settings: A
     return Contender(name, partial(ChangedDefault, replaced or {}, settings), ours=True)
 
 
-def _with_optimistic_levels(*arguments: Any, **options: Any) -> Any:
-    """Return the rows of a fit that read the levels with themselves in the counts."""
-    return LogScores(*arguments, **{**options, "leave_one_out": False})
+class _OptimisticSmoothing(HierarchicalSmoothing):
+    """Levels that rows read with themselves in the counts."""
+
+    def levels(self, *arguments: Any, **options: Any) -> BackoffLevels:
+        """Learn levels that do not change if a row is left out."""
+        found = super().levels(*arguments, **options)
+        return replace(found, left_out=[np.zeros_like(change) for change in found.left_out])
 
 
 def _with_shared_weights(**settings: Any) -> LevelWeightedCCBN:
@@ -103,7 +108,7 @@ VARIANTS = {
     ),
     "no-free": _changed("no free parameters", {f"{CHOOSING}.PENALTIES": ()}),
     "optimistic": _changed(
-        "levels not read leave-one-out", {f"{LEVELS}.LogScores": _with_optimistic_levels}
+        "levels not read leave-one-out", {f"{LEVELS}.HierarchicalSmoothing": _OptimisticSmoothing}
     ),
     "unsmoothed": _changed("no smoothing over neighboring intervals", _unsmoothed("bandwidth")),
     "alone": _changed(
