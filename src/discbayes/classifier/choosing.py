@@ -170,7 +170,7 @@ def choose_network(
     doubt = learn_doubt(probabilities, shares[folds.classes], weight)
     usual = float(np.mean([part.share_missing for part in parts]))
     starts = starts_of([part.classes.size for part in parts])
-    places = np.concatenate([starts[k] + found.places for k, found in enumerate(hidden)])
+    places = np.concatenate([starts[k] + found.rows for k, found in enumerate(hidden)])
     scale, exponent = learn_pool_weights(
         PredictedRows(*(np.concatenate(parts) for parts in zip(*hidden, strict=True))),
         folds.classes[places],
