@@ -20,7 +20,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq, minimize_scalar
@@ -42,8 +42,11 @@ AUTO = "auto"
 ENOUGH_ROWS = {"temperature": 5_000.0, "pool": 1_000.0, "ensemble": 700.0}
 MIN_SCALE = 0.01
 MAX_SCALE = 10.0
-POOL_EXPONENT = 8  # with an eighth of the values missing, the network has a third of the weight
+POOL_EXPONENT = 8.0  # with an eighth of the values missing, the network has a third of the weight
+MAX_EXPONENT = 64.0
+EXPONENTS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)  # to choose from by held-out rows
 UNUSUAL = 0.1  # rows whose missing values have other reasons than those of the training rows
+MAX_LOSS = 20.0  # nats: one row must not decide
 RARE = 1e-3  # how probable it is, in a usual row, that a value is not known for another reason
 _FARTHEST = 1e9  # stands for infinite log-odds where numbers must be finite
 
@@ -219,12 +222,11 @@ class LogPool(Calibration):
     row beyond the usual one, and b the logarithms of the class shares::
 
         log P(c | x) = b + w·(log P_network − b) + (1 − w)·τ·(log P_generative − b) + constant,
-        w = u·(1 − r)⁸,  τ = scale^(1 − r)
+        w = u·(1 − r)^exponent,  τ = scale^(1 − r)
 
     So the posterior of a complete row is that of the network, and a row without any value has the
-    class shares. The scale is that of generative estimates of complete rows, which are too sure. In
-    the end the class shares are mixed in by the share ``doubt``, which keeps a network that was
-    learned from few rows from being too sure.
+    class shares. In the end the class shares are mixed in by the share ``doubt``, which keeps a
+    network that was learned from few rows from being too sure.
 
     Where "missing" is a value of some columns, u is the probability that the missing values of the
     row are usual, as `usual` computes it from the prior probability ``unusual`` that they are not.
@@ -239,7 +241,8 @@ class LogPool(Calibration):
     generative : BayesNet
         The generative estimates, a network of the same structure.
     scale : float
-        The factor on the log odds of the generative estimates of a complete row.
+        The factor on the log odds of the generative estimates of a complete row. Generative
+        estimates are mostly too sure.
     doubt : float, default=0
         The share of the class shares in the result.
     usual_missing : float, default=0
@@ -247,6 +250,8 @@ class LogPool(Calibration):
     unusual : float, default=0
         The prior probability that the missing values of a row are not missing for the reasons of
         the training rows.
+    exponent : float, default=8
+        How fast the network loses its weight as values are missing.
 
     Examples
     --------
@@ -254,7 +259,7 @@ class LogPool(Calibration):
     >>> iris = load_dataset("iris")
     >>> clf = BayesNetClassifier("auto", "auto").fit(iris.X, iris.y)
     >>> clf.calibration_
-    LogPool(scale=..., doubt=..., usual_missing=0)
+    LogPool(scale=..., doubt=..., usual_missing=0, exponent=...)
     """
 
     generative: BayesNet
@@ -262,9 +267,14 @@ class LogPool(Calibration):
     doubt: float = 0.0
     usual_missing: float = 0.0
     unusual: float = 0.0
+    exponent: float = POOL_EXPONENT
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if not 0 <= self.exponent <= MAX_EXPONENT:
+            raise ValueError(
+                f"the exponent of a pool is from 0 to {MAX_EXPONENT:g}, not {self.exponent}"
+            )
         if not MIN_SCALE <= self.scale <= MAX_SCALE:
             raise ValueError(
                 f"the scale of a pool is from {MIN_SCALE} to {MAX_SCALE}, not {self.scale}"
@@ -504,8 +514,7 @@ class LogPool(Calibration):
         array([[1., 0.],
                [0., 1.]])
         """
-        beyond = np.maximum(share - self.usual_missing, 0.0) / max(1 - self.usual_missing, 1e-9)
-        own = usual * (1 - np.minimum(beyond, 1.0)) ** POOL_EXPONENT
+        own = usual * _share_known(share, self.usual_missing) ** self.exponent
         scale = self.scale ** (1 - (share if hidden is None else hidden))
         return np.array([own, (1 - own) * scale])
 
@@ -520,7 +529,7 @@ class LogPool(Calibration):
         return normalized(mixed)  # the shares sum to one but for rounding
 
     def __repr__(self) -> str:
-        numbers = ["scale", "doubt", "usual_missing", *["unusual"] * bool(self.unusual)]
+        numbers = ["scale", "doubt", "usual_missing", *["unusual"] * bool(self.unusual), "exponent"]
         return f"LogPool({', '.join(f'{name}={getattr(self, name):.3g}' for name in numbers)})"
 
 
@@ -531,6 +540,12 @@ def log_choose(n: int, k: np.ndarray) -> np.ndarray:
     array([1., 6.])
     """
     return np.asarray(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))
+
+
+def _share_known(share: np.ndarray, usual_missing: float) -> np.ndarray:
+    """Return the share of known values, from the share of missing ones; 1 if these are usual."""
+    beyond = np.maximum(share - usual_missing, 0.0) / max(1 - usual_missing, 1e-9)
+    return np.asarray(1 - np.minimum(beyond, 1.0))
 
 
 def _weighted(weight: np.ndarray, scores: np.ndarray) -> np.ndarray:
@@ -689,6 +704,82 @@ def learn_scale(
 
     limits = (np.log(MIN_SCALE), np.log(MAX_SCALE))
     return float(np.exp(minimize_scalar(loss, bounds=limits, method="bounded").x))
+
+
+class PredictedRows(NamedTuple):
+    """Held-out rows with missing values as both networks of a log pool predict them.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_rows,)
+        Which rows these are.
+    log_joint, generative : ndarray of shape (n_rows, n_classes)
+        The log-joint under the network, and under the generative estimates.
+    share, hidden, usual : ndarray of shape (n_rows,)
+        What the weights of the pool depend on (`LogPool.weights`).
+    """
+
+    rows: np.ndarray
+    log_joint: np.ndarray
+    generative: np.ndarray
+    share: np.ndarray
+    hidden: np.ndarray
+    usual: np.ndarray
+
+
+def learn_pool_weights(
+    rows: PredictedRows,
+    classes: np.ndarray,
+    weight: np.ndarray,
+    class_shares: np.ndarray,
+    usual_missing: float = 0.0,
+) -> tuple[float, float]:
+    """Learn the scale and the exponent of a log pool, by the likelihood of held-out rows.
+
+    Parameters
+    ----------
+    rows : PredictedRows
+        The rows, as networks predict them that were learned from other rows.
+    classes, weight : ndarray of shape (n_rows,)
+        The class and the weight of each row.
+    class_shares : ndarray of shape (n_classes,)
+        The shares of the classes.
+    usual_missing : float, default=0
+        The share of missing values in the rows that the networks were learned from.
+
+    Returns
+    -------
+    scale, exponent : float
+        The numbers of `LogPool`. The exponent is one of ``EXPONENTS``.
+    """
+    with np.errstate(divide="ignore"):
+        shares = np.log(class_shares)
+    kept = np.isfinite(shares)
+    used = (weight > 0) & kept[classes]
+    shares, weight = shares[kept], weight[used]
+    away, away_generative = (
+        found[used][:, kept] - shares for found in (rows.log_joint, rows.generative)
+    )
+    own_class = (np.arange(weight.size), (np.cumsum(kept) - 1)[classes[used]])
+    known = _share_known(rows.share[used], usual_missing)
+
+    def best_scale(exponent: float) -> tuple[float, float, float]:
+        own = (rows.usual[used] * known**exponent)[:, None]
+        scores_of_own = shares + own * away
+
+        def loss(log_scale: float) -> float:
+            scale = np.exp(log_scale * (1 - rows.hidden[used]))[:, None]
+            scores = scores_of_own + (1 - own) * scale * away_generative
+            lost = np.minimum(log_marginal(scores) - scores[own_class], MAX_LOSS)
+            return float(weight @ lost) + 0.5 * log_scale**2
+
+        limits = (np.log(MIN_SCALE), np.log(MAX_SCALE))
+        found = minimize_scalar(loss, bounds=limits, method="bounded", options={"xatol": 1e-3})
+        # as if half a row spoke for a scale of one, and another half for the usual exponent
+        return float(found.fun) + 0.5 * np.log(exponent / POOL_EXPONENT) ** 2, found.x, exponent
+
+    _, log_scale, exponent = min(map(best_scale, EXPONENTS))
+    return float(np.exp(log_scale)), exponent
 
 
 CALIBRATIONS: dict[str, Callable[..., Calibration]] = {

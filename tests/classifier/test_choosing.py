@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import copy
+import json
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.special import logsumexp
 
 from discbayes import KDB, BayesNetClassifier, LevelWeightedCCBN, load, load_dataset
-from discbayes.calibration import LogPool, learn_doubt, learn_scale
+from discbayes.calibration import (
+    EXPONENTS,
+    LogPool,
+    PredictedRows,
+    learn_doubt,
+    learn_pool_weights,
+    learn_scale,
+)
 from discbayes.classifier import choosing
 from discbayes.data import TwoResolutionDiscretizer
 from discbayes.parameters import HierarchicalSmoothing
+from discbayes.predict import load as load_predictor
 
 
 def auto(**settings):
@@ -106,7 +118,7 @@ def test_posteriors_are_those_of_the_pool(wine, fitted):
     r = X.isna().mean(axis=1).to_numpy()[:, None]
     own = fitted.network_.log_joint_of(codes)
     generative = pool.generative.log_joint_of(codes)
-    w = (1 - r) ** 8
+    w = (1 - r) ** pool.exponent
     pooled = shares + w * (own - shares) + (1 - w) * pool.scale ** (1 - r) * (generative - shares)
     posterior = np.exp(pooled - logsumexp(pooled, axis=1, keepdims=True))
     expected = np.log((1 - pool.doubt) * posterior + pool.doubt * pool.class_shares)
@@ -164,12 +176,35 @@ def test_model_files_hold_the_pool(fitted, wine, tmp_path):
     assert repr(again.calibration_) == repr(fitted.calibration_)
 
 
+@pytest.mark.parametrize(("exponent", "version"), [(8.0, 2), (2.0, 5)])
+def test_files_name_an_exponent_that_is_not_the_usual_one(
+    fitted, wine, tmp_path, exponent, version
+):
+    clf = copy.copy(fitted)
+    clf.calibration_ = replace(fitted.calibration_, exponent=exponent)
+    clf.save(tmp_path / "model.json")
+    document = json.loads((tmp_path / "model.json").read_text())
+    assert document["version"] == version
+    assert document["model"]["calibration"].get("exponent", 8.0) == exponent
+    assert load(tmp_path / "model.json").calibration_.exponent == exponent
+    X = with_missing(wine.X)
+    found = load_predictor(tmp_path / "model.json").predict_proba(X)
+    assert found == pytest.approx(clf.predict_proba(X), abs=1e-9)
+    assert exponent == 8 or not np.allclose(found, fitted.predict_proba(X), atol=1e-3)
+
+
+def test_an_exponent_has_limits(fitted):
+    with pytest.raises(ValueError, match="the exponent of a pool is from 0 to 64, not 65"):
+        replace(fitted.calibration_, exponent=65.0)
+
+
 def test_rows_in_any_order_and_twice_are_the_same_fit(wine):
     order = np.random.default_rng(0).permutation(len(wine.y))
     X, y = wine.X, np.asarray(wine.y)
     plain = auto().fit(X, y)
     shuffled = auto().fit(X.iloc[order], y[order])
     assert plain.calibration_.scale == pytest.approx(shuffled.calibration_.scale, rel=1e-6)
+    assert plain.calibration_.exponent == shuffled.calibration_.exponent
     assert plain.predict_proba(X) == pytest.approx(shuffled.predict_proba(X), abs=1e-6)
     twice = auto().fit(pd.concat([X, X]), np.concatenate([y, y]))
     weighted = auto().fit(X, y, np.full(len(y), 2.0))
@@ -228,6 +263,49 @@ def test_the_scale_maximizes_the_likelihood_of_held_out_rows():
     assert 0.3 < found < 0.5
 
 
+def test_the_weights_of_a_pool_maximize_the_likelihood_of_held_out_rows():
+    rng = np.random.default_rng(1)
+    n, shares, usual_missing = 2000, np.array([0.5, 0.3, 0.2]), 0.1
+    own, generative = rng.normal(size=(2, n, 3)) * 3
+    share, usual = rng.uniform(0.1, 0.6, n), rng.uniform(0.5, 1.0, n)
+    hidden = share + 0.1
+    weight = rng.integers(1, 3, n).astype(float)
+    tables = auto().fit(*some_rows()).calibration_.generative
+
+    def pooled(scale, exponent):
+        pool = LogPool(shares, tables, scale, 0.0, usual_missing, 0.1, exponent)
+        scores = pool.pooled(own, generative, pool.weights(share, hidden, usual))
+        return scores - logsumexp(scores, axis=1, keepdims=True)
+
+    classes = np.array([rng.choice(3, p=row) for row in np.exp(pooled(0.5, 2.0))])
+    rows = PredictedRows(np.arange(n), own, generative, share, hidden, usual)
+    scale, exponent = learn_pool_weights(rows, classes, weight, shares, usual_missing)
+    assert exponent == 2
+    assert scale == pytest.approx(0.5, abs=0.1)
+
+    def loss(scale, exponent):
+        lost = -pooled(scale, exponent)[np.arange(n), classes]
+        return weight @ lost + 0.5 * np.log(scale) ** 2 + 0.5 * np.log(exponent / 8) ** 2
+
+    best = loss(scale, exponent)
+    assert best <= min(loss(scale * 1.02, exponent), loss(scale / 1.02, exponent))
+    for other in EXPONENTS:
+        assert best <= min(loss(s, other) for s in (0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0)) + 1e-9
+
+
+def some_rows():
+    rng = np.random.default_rng(0)
+    y = np.repeat(["a", "b", "c"], 40)
+    return pd.DataFrame({"x": rng.normal(size=120), "z": rng.normal(size=120)}), y
+
+
+def test_a_pool_without_hidden_rows_keeps_the_usual_weights():
+    nothing, none = np.zeros((0, 2)), np.zeros(0)
+    rows = PredictedRows(np.zeros(0, int), nothing, nothing, none, none, none)
+    found = learn_pool_weights(rows, np.zeros(0, int), none, np.array([0.5, 0.5]))
+    assert found == pytest.approx((1.0, 8.0), abs=1e-3)
+
+
 def test_missing_values_that_are_usual_leave_the_network_its_weight(wine):
     X = with_missing(wine.X, share=0.2)
     pool = auto().fit(X, wine.y).calibration_
@@ -237,7 +315,7 @@ def test_missing_values_that_are_usual_leave_the_network_its_weight(wine):
     share = np.array([0.0, pool.usual_missing, 0.5, 1.0])
     r = np.maximum(0, share - pool.usual_missing) / (1 - pool.usual_missing)
     shares = np.log(pool.class_shares)
-    w, tau = ((1 - r) ** 8)[:, None], (pool.scale ** (1 - share))[:, None]
+    w, tau = ((1 - r) ** pool.exponent)[:, None], (pool.scale ** (1 - share))[:, None]
     expected = shares + w * (own - shares) + (1 - w) * tau * (generative - shares)
     assert pool.pooled(own, generative, pool.weights(share)) == pytest.approx(expected, abs=1e-12)
 

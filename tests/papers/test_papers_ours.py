@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 import pytest
 
+from discbayes import load_dataset
 from discbayes.data.table_reader import read_table
 from discbayes.evaluation.judging import estimator_of
 from discbayes.evaluation.result_blocks import ResultTable, as_text
 from discbayes.evaluation.result_store import Result, Store
 from discbayes.evaluation.tasks import Task, run_tasks, unfinished
 from discbayes_papers import find
-from discbayes_papers.ours import contenders, manifest, scenarios, small_tables
+from discbayes_papers.ours import ablation, contenders, manifest, scenarios, small_tables
 from discbayes_papers.ours.contenders import CONTENDERS, Contender
 from discbayes_papers.ours.manifest import DEVELOPMENT, DISTINCT, LARGE, SAMPLED
 from discbayes_papers.ours.scenarios import SCENARIOS, key
@@ -180,6 +182,21 @@ class TestScenarios:
         assert all_rows.rows[0][:3] == ["all data sets", "39", "discbayes (default)"]
         assert float(all_rows.rows[0][3]) == pytest.approx(90 + 5 * len(SAMPLED) / 39, abs=0.01)
 
+    def test_methods_of_a_part_of_the_sets_stand_beside_the_others_on_these(self, tmp_path):
+        store = made_store(tmp_path)
+        for name in ("iris", "zoo", "cleve"):
+            for fold in range(5 if name != "zoo" else 4):
+                result = store.results[name, fold, "lr@complete", 0]
+                other = replace(result, recipe="catboost@complete")
+                store.results[other.key] = other
+        tables = {b.title: b for b in scenarios.page(store) if isinstance(b, ResultTable)}
+        assert "Means over 39 data sets" in tables["complete rows: all data sets"].note
+        assert len(tables["complete rows: all data sets"].rows) == 3
+        part = tables["complete rows: 2 data sets with CatBoost"]
+        assert {row[1] for row in part.rows} == {"discbayes", "lightgbm", "lr", "catboost"}
+        assert "Means over 2 data sets" in part.note
+        assert "Not run on zoo, corral" in part.note
+
 
 def made_store(folder) -> Store:
     """Results of three methods on complete rows, the first the best; ours with all rows as well."""
@@ -267,6 +284,14 @@ class TestSmallTables:
         store = Store(tmp_path / "rows.csv", small_tables.METRICS)
         assert "no data sets yet" in as_text(small_tables.page(store))
         assert "no data sets yet" in as_text(scenarios.page(store))
+
+
+def test_every_part_that_is_left_out_is_there_and_its_absence_can_be_fitted():
+    iris = load_dataset("iris")
+    rows = iris.X.mask(np.random.default_rng(0).random(iris.X.shape) < 0.05)
+    for variant in ablation.VARIANTS.values():
+        found = variant.make().fit(rows, iris.y).predict_proba(rows)
+        assert found.shape == (150, 3), variant.name
 
 
 def test_every_contender_can_be_found_by_a_page():

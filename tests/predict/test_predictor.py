@@ -27,6 +27,7 @@ from discbayes import (
     Structure,
 )
 from discbayes.calibration import (
+    MAX_EXPONENT,
     MAX_SCALE,
     MAX_TEMPERATURE,
     MIN_SCALE,
@@ -267,7 +268,8 @@ def test_limits_are_those_of_the_library():
     assert (model_fields.MAX_MEMBERS, pooling.RARE) == (MAX_MEMBERS, RARE)
     assert model_reader.TEMPERATURES == (MIN_TEMPERATURE, MAX_TEMPERATURE)
     assert model_reader.SCALES == (MIN_SCALE, MAX_SCALE)
-    assert pooling.POOL_EXPONENT == POOL_EXPONENT
+    assert model_reader.EXPONENTS == (0, MAX_EXPONENT)
+    assert model_fields.OPTIONAL_POOL == {"unusual": 0, "exponent": POOL_EXPONENT}
 
 
 def test_files_of_another_kind_are_refused(tmp_path):

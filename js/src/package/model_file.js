@@ -6,7 +6,7 @@ import { readDate, readDates } from "./dates.js";
 import { cardOf, hasStates, keyOf, labelsOf, stateLabelsOf, statesOf, textOf } from "./variables.js";
 
 const FORMAT = "discbayes-model";
-const VERSION = 4;
+const VERSION = 5;
 const MAX_VALUES = 5_000_000; // of JSON in a file; a list counts as three and an object as eight
 const MAX_LENGTH = 2 ** 29; // characters, as long as a string may be
 const MAX_MEMBERS = 1000;
@@ -14,7 +14,8 @@ const MAX_PARENTS = 62;
 const MAX_CELLS = 2 ** 22; // of one step of elimination: 32 MB
 const MAX_LOG = 1e100;
 const TOLERANCE = 1e-9; // of the sums of tables that count as normalized
-const POOL_EXPONENT = 8;
+const USUAL_EXPONENT = 8; // of a pool that does not name one
+const MAX_EXPONENT = 64;
 const RARE = 1e-3; // how probable it is, in a usual row, that a value is not known for another reason
 const KINDS = ["numeric", "categorical", "boolean"];
 const HEAD = ["format", "version", "library", "sha256", "model"];
@@ -291,7 +292,7 @@ function readShares(value, where, length) {
 function readCalibration(value, layout) {
   const { kind } = asObject(value, "calibration");
   asText(kind, "calibration.kind", Object.keys(CALIBRATIONS));
-  asObject(value, "calibration", ["kind", "class_shares", ...CALIBRATIONS[kind]], kind === "pool" ? ["unusual"] : []);
+  asObject(value, "calibration", ["kind", "class_shares", ...CALIBRATIONS[kind]], kind === "pool" ? ["unusual", "exponent"] : []);
   const nClasses = layout.classes.length;
   const shares = readShares(value.class_shares, "calibration.class_shares", nClasses);
   if (kind === "temperature") return { kind, temperature: asNumber(value.temperature, "calibration.temperature", 1e-3, 1e3) };
@@ -309,7 +310,7 @@ function readCalibration(value, layout) {
     scale: asNumber(value.scale, "calibration.scale", 0.01, 10),
     doubt: share("doubt"),
     usual_missing: share("usual_missing"),
-    exponent: POOL_EXPONENT,
+    exponent: asNumber(value.exponent ?? USUAL_EXPONENT, "calibration.exponent", 0, MAX_EXPONENT),
     unusual,
     rare: RARE,
     reads_missing: layout.variables.map((one) => one.readsMissing && cardOf(one) > 1 && unusual > 0),

@@ -267,15 +267,30 @@ class Figures:
                 self._results[result.data, result.recipe].append(result)
         self.failed = [result for result in store if result.note.startswith(FAILED)]
 
-    def methods(self, scenario: str) -> list[str]:
-        """The methods with any result in a scenario."""
-        there = {recipe for _, recipe in self._results}
-        return [method for method in CONTENDERS if key(method, scenario) in there]
+    def methods(self, scenario: str, n_folds: int = N_FOLDS) -> list[str]:
+        """The methods that were run on as many data sets of a scenario as any other."""
+        of_each = self._sets_of_each(scenario, n_folds)
+        most = max(map(len, of_each.values()), default=0)
+        return [method for method, names in of_each.items() if 0 < len(names) == most]
 
     def sets(self, scenario: str, n_folds: int = N_FOLDS) -> list[str]:
-        """The data sets on which every method of a scenario has all of its folds."""
-        recipes = [key(method, scenario) for method in self.methods(scenario)]
+        """The data sets on which every one of these methods has all of its folds."""
+        recipes = [key(method, scenario) for method in self.methods(scenario, n_folds)]
         return self.complete_sets(recipes, n_folds)
+
+    def partial(self, scenario: str, n_folds: int = N_FOLDS) -> dict[str, list[str]]:
+        """The other methods, and the data sets on which they and all of these were run."""
+        whole, everywhere = self.methods(scenario, n_folds), self.sets(scenario, n_folds)
+        return {
+            method: [name for name in everywhere if name in names]
+            for method, names in self._sets_of_each(scenario, n_folds).items()
+            if method not in whole
+        }
+
+    def _sets_of_each(self, scenario: str, n_folds: int) -> dict[str, list[str]]:
+        """The data sets on which each method of a scenario has all of its folds."""
+        recipes = {method: key(method, scenario) for method in CONTENDERS}
+        return {method: self.complete_sets([recipe], n_folds) for method, recipe in recipes.items()}
 
     def complete_sets(self, recipes: Sequence[str], n_folds: int) -> list[str]:
         """The data sets on which methods, by the names in the store, have all of their folds."""
@@ -319,14 +334,14 @@ def page(store: Store) -> list[Block]:
     for scenario in SCENARIOS:
         names = found.sets(scenario, n_folds)
         if len(names) > 1 and not SCENARIOS[scenario].all_rows:
-            blocks += _scenario(found, scenario, names)
+            blocks += _scenario(found, scenario, names, n_folds)
     if not blocks:
         return [Text("There are no data sets yet on which all methods were run.")]
     return [*blocks, *_all_rows(found, n_folds), *_failures(found)]
 
 
-def _scenario(found: Figures, scenario: str, names: Sequence[str]) -> list[Block]:
-    methods = found.methods(scenario)
+def _scenario(found: Figures, scenario: str, names: Sequence[str], n_folds: int) -> list[Block]:
+    methods = found.methods(scenario, n_folds)
     groups = {title: [name for name in names if belongs(name)] for title, belongs in GROUPS.items()}
     groups = {title: members for title, members in groups.items() if members}
     references = [method for method in methods if CONTENDERS[method].reference]
@@ -339,9 +354,22 @@ def _scenario(found: Figures, scenario: str, names: Sequence[str]) -> list[Block
         Text(f"## {title[0].upper()}{title[1:]}"),
         *(_means(found, scenario, *group, methods) for group in groups.items()),
         *(_against(found, scenario, groups, methods, one) for one in references),
+        *_of_a_part(found, scenario, methods, n_folds),
         *pictures,
         *(_sets(found, scenario, metric, names, methods) for metric in tables),
     ]
+
+
+def _of_a_part(
+    found: Figures, scenario: str, methods: Sequence[str], n_folds: int
+) -> list[ResultTable]:
+    """The methods that were run on a part of the data sets, each beside the others on its part."""
+    return [
+        _means(found, scenario, f"{len(names)} data sets with {CONTENDERS[method].name}", names,
+               [*methods, method])
+        for method, names in found.partial(scenario, n_folds).items()
+        if len(names) > 1
+    ]  # fmt: skip
 
 
 def _means(
@@ -371,7 +399,8 @@ def _means(
     header += [text for title_ in JUDGED.values() for text in (title_, "rank")]
     header += ["ECE", "fit s", "predict s"]
     lacking = [name for name in DISTINCT if is_run(scenario, methods[0], name)]
-    lacking = [name for name in lacking if name not in names and GROUPS[title](name)]
+    belongs = GROUPS.get(title, GROUPS["all data sets"])
+    lacking = [name for name in lacking if name not in names and belongs(name)]
     note = f"Means over {len(names)} data sets, and mean ranks among the {len(methods)} methods."
     if lacking:
         note += f" Not run on {', '.join(lacking)}."
@@ -457,7 +486,7 @@ def _marked(name: str) -> str:
 def _all_rows(found: Figures, n_folds: int) -> list[Block]:
     """The methods of ours, with all training rows where there are more than 10,000."""
     scenario = "all-rows"
-    methods = found.methods(scenario)
+    methods = found.methods(scenario, n_folds)
     sampled = found.sets(scenario, n_folds)
     names = [
         name for name in found.sets("complete", n_folds) if name not in SAMPLED or name in sampled

@@ -6,8 +6,9 @@ first ones. Choices are compared by the log loss of the held-out rows: first tho
 more or less, as long as that helps, then other penalties of the weights of features and smaller
 ones of free parameters. If rows to learn from have missing values, it is tried first whether they
 are better marginalized or a value of their own, which is then evidence in rows whose missing values
-are like those of the rows to learn from. Predictions of held-out rows by the generative estimates
-of the best choice determine the scale of a log pool with these.
+are like those of the rows to learn from. Then values of held-out rows are hidden: predictions of
+these rows, by the best choice and by the generative estimates of the same structure, determine the
+weights of a log pool of both.
 """
 
 from __future__ import annotations
@@ -17,13 +18,22 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from discbayes._arrays import starts_of
 from discbayes._text import count_of
 from discbayes.bayesnet import BayesNet
-from discbayes.calibration import UNUSUAL, LogPool, learn_doubt, learn_scale
+from discbayes.calibration import (
+    MAX_LOSS,
+    UNUSUAL,
+    LogPool,
+    PredictedRows,
+    learn_doubt,
+    learn_pool_weights,
+)
 from discbayes.classifier.calibrating import calibration_weights
 from discbayes.classifier.fitting import (
     MAX_PARENTS,
@@ -37,15 +47,15 @@ from discbayes.classifier.training_rows import TrainingRows
 from discbayes.counts import Counts
 from discbayes.data import FrameEncoder
 from discbayes.data.folds import FoldAssignment, rows_beyond
+from discbayes.data.row_keys import numbers_of_content
 from discbayes.data.rows import Rows
 from discbayes.engine import Context
-from discbayes.inference import log_marginal
+from discbayes.inference import ESTIMATE, blank_rows, elimination_cells, log_marginal
 from discbayes.network import CPTs, Layout, Structure
 from discbayes.parameters import HierarchicalSmoothing, LevelWeightedCCBN
-from discbayes.parameters.level_weights import PreparedLevels
+from discbayes.parameters.level_weights import LevelWeights, PreparedLevels
 from discbayes.search import KDB, NaiveBayes
 
-MAX_LOSS = 20.0  # nats: one row must not decide
 # of the fits that are compared: their order is clear by then
 MAX_ITER = 40
 MAX_FINAL_ITER = 500  # of the fit on all rows, which ends before
@@ -57,6 +67,9 @@ PENALTIES = (30.0, 10.0, 3.0, 1.0, 0.3, 0.1)  # of free parameters
 # of the weights of features, beyond those that all features share: the first, then away from it
 WEIGHT_PENALTY = 10.0
 WEIGHT_PENALTIES = ((30.0, 100.0), (3.0, 1.0))
+HIDDEN_SHARES = 0.1, 0.5  # of values that are hidden to learn the weights of a pool: from, to
+ENOUGH_HIDDEN, MAX_DRAWS = 1_000, 4  # rows with hidden values: few rows are taken several times
+MAX_HIDDEN_CELLS = 300_000  # that marginalize the hidden values of a row: one with more is not used
 
 
 @dataclass(frozen=True)
@@ -85,7 +98,11 @@ class Choice:
     @property
     def parameters(self) -> LevelWeightedCCBN:
         """The parameter learner."""
-        return LevelWeightedCCBN(self.weight_penalty, self.cell_penalty, max_iter=MAX_FINAL_ITER)
+        return LevelWeightedCCBN(
+            weight_penalty=self.weight_penalty,
+            cell_penalty=self.cell_penalty,
+            max_iter=MAX_FINAL_ITER,
+        )
 
 
 FIRST = Choice(1)
@@ -141,18 +158,35 @@ def choose_network(
         )
         pools = plan.calibration is not None and plan.calibration.method == "pool"
         parts = comparison.parts
+        probabilities = np.exp(-comparison.losses(chosen))
         # a user who asks for missing="value" means it in every row
         unusual = UNUSUAL if plan.chooses_missing and plan.encoder.missing == "value" else 0.0
-        predicted = [part.generative_log_joint(chosen, unusual) for part in parts] if pools else []
+        n_draws = int(np.clip(ENOUGH_HIDDEN // folds.rows.size, 1, MAX_DRAWS))
+        hidden = [part.hide(chosen, unusual, n_draws) for part in parts] if pools else []
     plan = _with_choice(plan, chosen)
     if not pools:
         return plan, None
     weight, shares = calibration_weights(plan, folds, encoder.classes_)
-    scale = learn_scale(np.concatenate(predicted), folds.classes, weight, shares)
-    probabilities = np.exp(-comparison.losses(chosen))
     doubt = learn_doubt(probabilities, shares[folds.classes], weight)
     usual = float(np.mean([part.share_missing for part in parts]))
-    return plan, lambda generative: LogPool(shares, generative, scale, doubt, usual, unusual)
+    starts = starts_of([part.classes.size for part in parts])
+    places = np.concatenate([starts[k] + found.rows for k, found in enumerate(hidden)])
+    scale, exponent = learn_pool_weights(
+        PredictedRows(*(np.concatenate(parts) for parts in zip(*hidden, strict=True))),
+        folds.classes[places],
+        weight[places] / n_draws,
+        shares,
+        usual,
+    )
+    return plan, partial(
+        LogPool,
+        shares,
+        scale=scale,
+        doubt=doubt,
+        usual_missing=usual,
+        unusual=unusual,
+        exponent=exponent,
+    )
 
 
 class ChoiceComparison:
@@ -281,6 +315,7 @@ class HeldOutFold:
     context: Context
     _kept: dict[int, PreparedLevels] = field(default_factory=dict)
     _latest: dict[int, np.ndarray] = field(default_factory=dict)
+    _points: dict[Choice, np.ndarray] = field(default_factory=dict)
 
     @property
     def most_parents(self) -> int:
@@ -298,7 +333,7 @@ class HeldOutFold:
         prepared = self._prepared(choice.max_parents)
         start = self._latest.get(choice.max_parents)
         weights, outcome = quick.maximize(prepared, self.context, start)
-        self._latest[choice.max_parents] = outcome.point
+        self._latest[choice.max_parents] = self._points[choice] = outcome.point
         return self.losses_of(self.network(quick, weights.tables(outcome.point)))
 
     def losses_of(self, network: BayesNet) -> np.ndarray:
@@ -312,13 +347,51 @@ class HeldOutFold:
         """The share of missing values in the rows to learn from."""
         return share_missing(self.data, self.counts)
 
-    def generative_log_joint(self, choice: Choice, unusual: float) -> np.ndarray:
-        """Return the log-joint of the held-out rows under the generative estimates of a pool."""
-        smoothing, structure = HierarchicalSmoothing(), choice.of_structure(self.structure)
-        tables = smoothing.learn(self.data, self.counts, structure, self.context)
-        network = self.network(smoothing, tables)
-        pool = LogPool(network.prior, network, 1.0, unusual=unusual)
-        return pool.observed.log_joint_of(pool.hidden(self.codes))
+    def hide(self, choice: Choice, unusual: float, n_draws: int) -> PredictedRows:
+        """Hide values of the held-out rows, several times, and return what networks predict."""
+        network, generative = self._networks(choice)
+        pool = LogPool(network.prior, generative, 1.0, unusual=unusual)
+        codes = np.concatenate([self._hidden(pool, draw) for draw in range(n_draws)], axis=1)
+        rows = np.tile(np.arange(self.classes.size), n_draws)
+        taken = _is_cheap(network, codes)
+        rows, codes = rows[taken], np.ascontiguousarray(codes[:, taken])
+        hidden = pool.hidden(codes)
+        return PredictedRows(
+            rows,
+            network.log_joint_of(codes),
+            pool.observed.log_joint_of(hidden),
+            pool.share_missing(codes),
+            pool.share_missing(hidden),
+            pool.usual(codes),
+        )
+
+    def _networks(self, choice: Choice) -> list[BayesNet]:
+        """Return the network of a choice that was compared, and its generative estimates."""
+        levels, smoothing = self._prepared(choice.max_parents).levels, HierarchicalSmoothing()
+        weights = LevelWeights(levels, choice.cell_penalty is not None, self.context.n_jobs)
+        structure = choice.of_structure(self.structure)
+        found = [
+            self.network(choice.parameters, weights.tables(self._points[choice])),
+            self.network(
+                smoothing, smoothing.learn(self.data, self.counts, structure, self.context)
+            ),
+        ]
+        # the limits of the settings are for rows that are asked for
+        return [replace(each, max_cells=10**9, beyond_max_cells=ESTIMATE) for each in found]
+
+    def _hidden(self, pool: LogPool, draw: int) -> np.ndarray:
+        """Return the codes of the held-out rows with values hidden, by what is in the rows.
+
+        A value "missing" that is evidence in every row is not hidden, nor are values of its column.
+        """
+        features, cards = self.data.domain.features, self.data.cards[:, None]
+        marks = cards - pool.reads_missing[:, None]
+        is_evidence = np.array([feature.reads_missing for feature in features])
+        by_row, by_cell = numbers_of_content(self.codes, self.weight, draw)
+        least, most = HIDDEN_SHARES
+        hidden = by_cell < least + (most - least) * by_row
+        hidden &= ~(is_evidence & ~pool.reads_missing)[:, None] & (self.codes < cards)
+        return np.where(hidden, marks, self.codes).astype(self.codes.dtype)
 
     def _prepared(self, max_parents: int) -> PreparedLevels:
         """Return the levels of a number of parents, and the rows for fits of their weights."""
@@ -333,6 +406,15 @@ class HeldOutFold:
         """Return the network of tables that were learned without the held-out rows."""
         plan = replace(self.plan, parameters=parameters)
         return make_network(plan, self.data.domain, tables, self.counts.class_count)
+
+
+def _is_cheap(network: BayesNet, codes: np.ndarray) -> np.ndarray:
+    """Return in which rows the missing values are marginalized with few cells."""
+    tables, rows = network.parameters, range(codes.shape[1])
+    of_all = elimination_cells(tables, blank_rows(tables, 1), every=True)
+    if tables.structure.is_forest or of_all <= MAX_HIDDEN_CELLS:
+        return np.ones(len(rows), bool)
+    return np.array([elimination_cells(tables, codes[:, [k]]) <= MAX_HIDDEN_CELLS for k in rows])
 
 
 def open_folds(

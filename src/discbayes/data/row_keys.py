@@ -55,6 +55,34 @@ def table_keys(table: Table, classes: np.ndarray, weight: np.ndarray | None = No
     return keys.rows(table)
 
 
+def numbers_of_content(
+    codes: np.ndarray, weight: np.ndarray, draw: int = 0
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return numbers from 0 to 1 that look random: one for each row, and one for each cell.
+
+    They follow from what is in rows and columns: the order of neither matters, a weight of two is
+    the row twice, and equal rows have equal numbers. Each draw has other numbers.
+
+    >>> codes = np.array([[0, 1, 0], [2, 0, 2]])
+    >>> by_row, by_cell = numbers_of_content(codes, np.ones(3))
+    >>> bool(by_row[0] == by_row[2]), by_cell.shape
+    (True, (2, 3))
+    """
+    cells = _scattered(codes.astype(np.uint64).ravel()).reshape(codes.shape)
+    # columns are told apart by which cells they have in which rows
+    beside = (cells + _scattered(cells.sum(axis=0, dtype=np.uint64))).ravel()
+    often = _hashes(beside).reshape(codes.shape) * _residues(weight) % _PRIME
+    columns = _scattered(often.sum(axis=1) % _PRIME)
+    cells = _scattered((cells + columns[:, None]).ravel()).reshape(codes.shape)
+    rows = _scattered(cells.sum(axis=0, dtype=np.uint64), draw)
+    of_cells = _scattered((columns[:, None] + rows).ravel()).reshape(codes.shape)
+    return _from_0_to_1(rows), _from_0_to_1(of_cells)
+
+
+def _from_0_to_1(keys: np.ndarray) -> np.ndarray:
+    return np.asarray(_scattered(keys.ravel(), 1).reshape(keys.shape) / 2.0**64)
+
+
 class RowKeys:
     """Keys of rows in two readings: `look` at all rows, `settle`, then `rows` gives their keys.
 

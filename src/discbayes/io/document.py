@@ -21,7 +21,7 @@ from discbayes._version import __version__
 from discbayes.io.validation import MAX_DEPTH, as_int, as_object, as_text, is_deeper, shown
 
 FORMAT = "discbayes-model"
-VERSION = 4  # the newest that is read; a file has the lowest number that tells what it holds
+VERSION = 5  # the newest that is read; a file has the lowest number that tells what it holds
 MAX_VALUES = 5_000_000
 _WEIGHTS = {b",": 1, b"[": 3, b"{": 8}  # of a value, a list, an object
 _HEAD = ("format", "version", "library", "sha256", "model")

@@ -23,6 +23,7 @@ from discbayes.calibration import (
     AUTO,
     MAX_SCALE,
     MIN_SCALE,
+    POOL_EXPONENT,
     Calibration,
     Isotonic,
     LogPool,
@@ -85,6 +86,7 @@ MAX_ROWS = 1 << 53  # that a file may claim to be learned from
 MAX_DRAWS = 1_000_000  # of a prediction, for each row and class
 ENSEMBLE_VERSION = CLASS_PARENTS_VERSION = 3  # of the format, which added both
 DATES_VERSION = 4  # which added parts of dates, ordered values and groups of values
+EXPONENT_VERSION = 5  # which added the exponent of a pool
 _NAMED: dict[str, Mapping[str, Any]] = {"structure": STRUCTURES, "parameters": PARAMETERS}
 # where a model was learned is not stored, so that no file names an address to connect to
 _PLACE = "cluster"
@@ -125,7 +127,10 @@ def pack(classifier: BayesNetClassifier | BayesNetEnsemble, counts: bool = True)
         ensemble = _pack_ensemble(classifier)
         _restore_ensemble(ensemble)
         newer = _has_newer_columns(classifier.domain_) or _reads_dates(classifier)
-        return seal(ensemble, DATES_VERSION if newer else ENSEMBLE_VERSION)
+        version = DATES_VERSION if newer else ENSEMBLE_VERSION
+        if any(map(_has_exponent, classifier.members_)):
+            version = EXPONENT_VERSION
+        return seal(ensemble, version)
     if not isinstance(classifier, BayesNetClassifier):
         raise TypeError(f"save writes a BayesNetClassifier, not {type(classifier).__name__}")
     check_is_fitted(classifier)
@@ -158,6 +163,8 @@ def _version(classifier: BayesNetClassifier) -> int:
     domains = (classifier.network_.domain, classifier.domains)
     has_states = any(isinstance(domain, Domain) and domain.states is not None for domain in domains)
     is_new = has_states or isinstance(classifier.calibration_, LogPool)
+    if _has_exponent(classifier):
+        return EXPONENT_VERSION
     if any(_has_newer_columns(domain) for domain in domains if isinstance(domain, Domain)):
         return DATES_VERSION
     if _reads_dates(classifier):
@@ -165,6 +172,11 @@ def _version(classifier: BayesNetClassifier) -> int:
     if classifier.network_.class_parents:
         return CLASS_PARENTS_VERSION
     return 2 if is_new or _packed_format(classifier) else 1
+
+
+def _has_exponent(classifier: BayesNetClassifier) -> bool:
+    calibration = classifier.calibration_
+    return isinstance(calibration, LogPool) and calibration.exponent != POOL_EXPONENT
 
 
 def _reads_dates(classifier: BayesNetClassifier | BayesNetEnsemble) -> bool:
@@ -263,7 +275,8 @@ def _pack_calibration(calibration: Calibration) -> dict[str, Any]:
     if isinstance(calibration, LogPool):
         tables = _pack_tables(calibration.generative.parameters)
         own = {name: getattr(calibration, name) for name in POOL}
-        own |= {name: getattr(calibration, name) for name in OPTIONAL_POOL if calibration.unusual}
+        numbers = {name: getattr(calibration, name) for name in OPTIONAL_POOL}
+        own |= {name: value for name, value in numbers.items() if value != OPTIONAL_POOL[name]}
         own["tables"] = tables
         return {"kind": "pool", "class_shares": shares, **own}
     assert isinstance(calibration, Isotonic)
@@ -474,7 +487,8 @@ def _unpack_calibration(value: Any, network: BayesNet) -> Calibration:
             tables = _unpack_tables(fields["tables"], domain, network.structure)
             generative = replace(network, parameters=tables)
             names = [name for name in (*POOL, *OPTIONAL_POOL) if name in fields]
-            return LogPool(shares, generative, *(float(as_finite(fields[n], n)) for n in names))
+            numbers = {name: float(as_finite(fields[name], name)) for name in names}
+            return LogPool(shares, generative, **numbers)
         return Isotonic(shares, *threshold_arrays(fields))
 
 

@@ -43,7 +43,8 @@ MODEL = (
 OPTIONAL = ("calibration", "tallies", "n_samples_seen", "csv_format", "class_table")
 ENSEMBLE = ("settings", "scale", "class_shares", "cell_penalty", "members")
 POOL = ("scale", "doubt", "usual_missing")
-OPTIONAL_POOL = ("unusual",)  # of a pool where missing values are evidence in usual rows only
+# of a pool where missing values are evidence in usual rows only, and of one that has learned it
+OPTIONAL_POOL = {"unusual": 0.0, "exponent": 8.0}  # with what they are where they are left out
 THRESHOLDS = ("log_odds", "probabilities")
 CALIBRATIONS: dict[str, tuple[str, ...]] = {
     "temperature": ("temperature",),
@@ -163,7 +164,7 @@ def calibration_fields(value: Any, n_classes: int) -> tuple[str, dict[str, Any],
     """Return the kind of a calibration, its fields and the class shares, of the right length."""
     named = as_object(value, "calibration").get("kind")
     kind = as_text(named, "calibration.kind", tuple(CALIBRATIONS))
-    optional = OPTIONAL_POOL if kind == "pool" else ()
+    optional = tuple(OPTIONAL_POOL) if kind == "pool" else ()
     needed = ("kind", "class_shares", *CALIBRATIONS[kind])
     fields = as_object(value, "calibration", needed, optional)
     shares = as_array(fields["class_shares"], "calibration.class_shares")

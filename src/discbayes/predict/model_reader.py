@@ -42,6 +42,7 @@ from discbayes.predict.predictor import Member, Predictor
 
 TEMPERATURES = (1e-3, 1e3)
 SCALES = (0.01, 10.0)
+EXPONENTS = (0.0, 64.0)
 
 
 def load(path: str | Path, max_bytes: int = MAX_BYTES, max_values: int = MAX_VALUES) -> Predictor:
@@ -215,9 +216,11 @@ def _calibration(value: Any, domain: Domain, structure: Structure) -> Probabilit
             return _isotonic(shares, *threshold_arrays(fields))
         generative, _ = _network(fields["tables"], domain, structure)
         scale = _bounded(fields["scale"], "scale", SCALES)
-        names = (*POOL[1:], *OPTIONAL_POOL)
-        numbers = [_bounded(fields.get(name, 0), name, (0.0, 1.0)) for name in names]
-        return PoolMap(shares, generative, scale, *numbers)
+        numbers = OPTIONAL_POOL | fields
+        exponent = _bounded(numbers["exponent"], "exponent", EXPONENTS)
+        names = (*POOL[1:], "unusual")
+        others = {name: _bounded(numbers[name], name, (0.0, 1.0)) for name in names}
+        return PoolMap(shares, generative, scale, exponent=exponent, **others)
 
 
 def _log_shares(shares: np.ndarray, where: str) -> np.ndarray:

@@ -13,7 +13,6 @@ import numpy as np
 from discbayes.data.domain import Domain
 from discbayes.predict.network_sums import NetworkSums, log_sum
 
-POOL_EXPONENT = 8
 RARE = 1e-3
 FARTHEST = 1e9  # stands for infinite log odds
 
@@ -140,7 +139,7 @@ class PoolMap(ProbabilityMap):
         The logarithms of the class shares.
     generative : NetworkSums
         The generative estimates.
-    scale, doubt, usual_missing, unusual : float
+    scale, doubt, usual_missing, unusual, exponent : float
         The numbers of the pool.
     """
 
@@ -150,6 +149,7 @@ class PoolMap(ProbabilityMap):
     doubt: float
     usual_missing: float
     unusual: float
+    exponent: float
 
     @property
     def domain(self) -> Domain:
@@ -184,7 +184,7 @@ class PoolMap(ProbabilityMap):
         share = self._n_unknown(rows) / self._n_used
         hidden_share = self._n_unknown(hidden) / self._n_used
         beyond = np.maximum(share - self.usual_missing, 0.0) / max(1 - self.usual_missing, 1e-9)
-        own = self._usual(rows, hidden) * (1 - np.minimum(beyond, 1.0)) ** POOL_EXPONENT
+        own = self._usual(rows, hidden) * (1 - np.minimum(beyond, 1.0)) ** self.exponent
         other = (1 - own) * self.scale ** (1 - hidden_share)
         generative = np.zeros_like(log_joint)
         needed = np.flatnonzero(other)

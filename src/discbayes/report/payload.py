@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from discbayes.bayesnet import BayesNet
-from discbayes.calibration import POOL_EXPONENT, RARE, Calibration, Isotonic, LogPool, Temperature
+from discbayes.calibration import RARE, Calibration, Isotonic, LogPool, Temperature
 from discbayes.data import Domain, Variable
 from discbayes.network import CPTs
 
@@ -149,7 +149,7 @@ def _calibration(calibration: Calibration | None) -> dict[str, Any] | None:
                 "scale": float(calibration.scale),
                 "doubt": float(calibration.doubt),
                 "usual_missing": float(calibration.usual_missing),
-                "exponent": POOL_EXPONENT,
+                "exponent": float(calibration.exponent),
                 "unusual": float(calibration.unusual),
                 "rare": RARE,
                 "reads_missing": calibration.reads_missing.tolist(),
