@@ -57,7 +57,7 @@ from discbayes.explanations import PooledExplanation, explain_pool
 from discbayes.explanations.wording import class_position
 from discbayes.network import CPTs, Structure
 from discbayes.parameters import HierarchicalSmoothing, LevelWeightedCCBN
-from discbayes.parameters.level_weights import PreparedLevels
+from discbayes.parameters.level_weights import FittedWeights, PreparedLevels
 from discbayes.search import KDB
 
 PENALTIES = (10.0, 1.0)  # of free parameters, of which held-out rows choose one
@@ -744,12 +744,13 @@ class _Member:
 
     def networks(self, penalties: Sequence[float]) -> list[BayesNet]:
         """Return the networks of some penalties; each fit begins where the last one ended."""
-        found, start = [], None
+        found: list[BayesNet] = []
+        start: FittedWeights | None = None
         for penalty in penalties:
             learner = _parameters(penalty)
             weights, outcome = learner.maximize(self._prepared, self.context, start)
-            start = outcome.point
-            found.append(self._made(learner, weights.tables(start)))
+            start = FittedWeights(self._prepared.levels, outcome.point)
+            found.append(self._made(learner, weights.tables(outcome.point)))
         return found
 
     @property
