@@ -56,7 +56,9 @@ PART_CELLS = 50_000  # of the tables that a thread computes
 # iterations of little gain after which a fit ends: without free cells, and with them
 PATIENCE = 4, 2
 CELL_WORK = 4.0  # nanoseconds for each number of a level
-SINGLE_TOL = 1e-4  # of fits that are compared only: single precision is enough for them
+# of fits that are compared only: single precision is enough for them, and for one that begins where
+# such a fit ended; tables are computed in double precision
+SINGLE_TOL = 1e-4
 
 
 class FittedWeights(NamedTuple):
@@ -540,7 +542,7 @@ class LevelWeightedCCBN(BaseEstimator):
             self.cell_penalty is not None,
             context.n_jobs,
             prepared.observed_only,
-            single=self.tol >= SINGLE_TOL,
+            single=self.tol >= SINGLE_TOL or self.begin_with is not None,
         )
         center = parameterization.start()
         begin = parameterization.begin(start)
