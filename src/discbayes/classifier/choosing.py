@@ -50,10 +50,11 @@ from discbayes.search import KDB, NaiveBayes
 
 MAX_LOSS = 20.0  # nats: one row must not decide
 # Iterations of the fits that are compared, whose order is clear by then: of the first one, and of
-# those that begin with the parameters of another choice, which differs in the number of parents or
-# in a penalty.
-MAX_ITER = 30
-PARENT_ITER, PENALTY_ITER = 12, 5
+# those that begin with the parameters of another choice, which has another number of parents,
+# another penalty of weights, or one of free parameters. Weights are hard to fit where many features
+# tell the same.
+MAX_ITER, PARENT_ITER = 150, 12
+WEIGHT_ITER, CELL_ITER = 20, 5
 TOLERANCE = 1e-4
 MAX_FINAL_ITER = 500  # of the fit on all rows, which ends before
 # It ends when an iteration gains little of the loss that the held-out rows had.
@@ -321,8 +322,11 @@ class HeldOutFold:
         start, max_iter = None, MAX_ITER
         if near is not None and near in self._points:
             start = self.fitted(near)
-            is_same = near.max_parents == choice.max_parents
-            max_iter = PENALTY_ITER if is_same else PARENT_ITER
+            max_iter = CELL_ITER
+            if near.max_parents != choice.max_parents:
+                max_iter = PARENT_ITER
+            elif near.weight_penalty != choice.weight_penalty:
+                max_iter = WEIGHT_ITER
         quick = choice.parameters.set_params(max_iter=max_iter, tol=TOLERANCE)
         weights, outcome = quick.maximize(prepared, self.context, start)
         self._points[choice] = outcome.point
