@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.special import logsumexp
+from scipy.special import logsumexp, softmax
 
 from discbayes import KDB, BayesNetClassifier, LevelWeightedCCBN, load, load_dataset
 from discbayes.calibration import (
@@ -76,8 +76,8 @@ def test_the_network_is_that_of_the_chosen_learners(wine, fitted, monkeypatch):
     seen = {}
     original = choosing.HeldOutFold.losses
 
-    def losses(fold, choice):
-        found = original(fold, choice)
+    def losses(fold, choice, near=None):
+        found = original(fold, choice, near)
         seen.setdefault(choice, []).append(found)
         return found
 
@@ -97,9 +97,15 @@ def test_the_network_is_that_of_the_chosen_learners(wine, fitted, monkeypatch):
         LevelWeightedCCBN(best.weight_penalty, best.cell_penalty),
         discretizer=TwoResolutionDiscretizer("mdlp", min_states=8),
     ).fit(wine.X, wine.y)
-    for one in (clf, fitted):
-        assert one.structure_ == same.structure_
-        assert np.array_equal(one.network_.parameters.log_theta, same.network_.parameters.log_theta)
+    ours, theirs = clf.network_.parameters, fitted.network_.parameters
+    assert np.array_equal(ours.log_theta, theirs.log_theta)
+    assert clf.structure_ == fitted.structure_ == same.structure_
+    # the fit of the default began with the parameters of a fold, and found the same optimum
+    codes, y = clf.encode(wine.X), clf._encoder.transform_y(wine.y)
+    posterior = [softmax(one.network_.log_joint_of(codes), axis=1) for one in (clf, same)]
+    assert np.abs(posterior[0] - posterior[1]).max() < 0.02
+    means = [np.log(found[np.arange(y.size), y]).mean() for found in posterior]
+    assert means[0] == pytest.approx(means[1], abs=1e-3)
     tables = HierarchicalSmoothing()
     generative = BayesNetClassifier(
         same.structure_, tables, discretizer=TwoResolutionDiscretizer("mdlp", min_states=8)

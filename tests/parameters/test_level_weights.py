@@ -16,7 +16,7 @@ from discbayes.inference import log_joint
 from discbayes.network import Structure
 from discbayes.objectives import ConditionalLikelihood, Margin
 from discbayes.parameters import HierarchicalSmoothing, LevelWeightedCCBN
-from discbayes.parameters.level_weights import LevelWeights, _PosteriorVariance
+from discbayes.parameters.level_weights import FittedWeights, LevelWeights, _PosteriorVariance
 from discbayes.parameters.log_scores import LogScores
 from discbayes.parameters.problem import Problem
 
@@ -376,3 +376,86 @@ def test_a_row_of_weight_two_is_the_row_twice():
         for rows in (rows_of(data, twice), weighted)
     ]
     assert found[0].log_theta == pytest.approx(found[1].log_theta, abs=1e-9)
+
+
+def test_configurations_that_do_not_occur_are_those_of_the_level_below():
+    data = table(n_rows=25)
+    structure = Structure(((), (0,), (0, 1), (2,)))
+    learner, counts = HierarchicalSmoothing(), count(data)
+    all_lines = learner.levels(data, counts, structure)
+    some_lines = learner.levels(data, counts, structure, observed_only=True)
+    assert some_lines.strengths == all_lines.strengths
+    states = data.domain.states
+    for i, parents in enumerate(structure.parents):
+        assert np.allclose(some_lines.left_out[i], all_lines.left_out[i], rtol=1e-12, atol=0)
+        for level, values in enumerate(some_lines.values[i]):
+            shape = [states[p].max() + 1 for p in parents[:level]]
+            occurs = np.zeros(len(values), bool)
+            for m in range(data.n_samples):
+                context = [states[p][data.codes[p, m]] for p in parents[:level]]
+                occurs[int(np.ravel_multi_index(context, shape)) if level else 0] = True
+            assert np.array_equal(values[occurs], all_lines.values[i][level][occurs])
+            assert not values[~occurs].any()
+
+
+@pytest.mark.parametrize("n_parents", [1, 2])
+def test_a_fit_begins_with_the_parameters_of_another_one(n_parents):
+    """Of the same number of parents and values; one more level weighs as the last one."""
+    rng = np.random.default_rng(3)
+    parents = ((), (0,), (0, 1), (2, 0))
+    data, other = table(n_rows=90), table(seed=1, n_rows=60)
+    fewer = Structure(tuple(group[:1] for group in parents))
+    structure = Structure(tuple(group[:n_parents] for group in parents))
+    smoothing = HierarchicalSmoothing()
+    before = LevelWeights(smoothing.levels(data, count(data), fewer), True)
+    after = LevelWeights(smoothing.levels(other, count(other), structure), True)
+    point = rng.normal(size=before.size)
+    begun = after.begin(FittedWeights(before.levels, point))
+    prior, shared, _, cells = before.split(point)
+    assert np.array_equal(after.split(begun)[0], prior)
+    assert after.split(begun)[1].tolist() == [*shared, *shared[-1:]][: n_parents + 1]
+    assert np.array_equal(before.begin(FittedWeights(before.levels, point)), point)
+    found = after.weights(begun)
+    wanted = before.weights(point)
+    for k, (i, level) in enumerate(
+        zip(after.levels.feature_of, after.levels.level_of, strict=True)
+    ):
+        if level < 2:
+            at = np.flatnonzero((before.levels.feature_of == i) & (before.levels.level_of == level))
+            assert np.allclose(found[k], wanted[at[0]])
+    free = after.split(begun)[3].reshape(-1, 3)
+    known = before.levels.free_like(after.levels)
+    assert free.shape[0] == known.size
+    assert (known >= 0).any()
+    assert np.array_equal(free[known >= 0], cells.reshape(-1, 3)[known[known >= 0]])
+    assert not free[known < 0].any()
+
+
+def test_free_cells_are_those_of_the_same_values():
+    """Where both have the same parents, and where one of them has a parent more."""
+    data, other = table(n_rows=90), table(seed=1, n_rows=60)
+    structures = Structure(((), (0,), (0,), (2,))), Structure(((), (0,), (0, 1), (1,)))
+    smoothing = HierarchicalSmoothing()
+    one, two = (
+        smoothing.levels(rows, count(rows), structure)
+        for rows, structure in zip((data, other), structures, strict=True)
+    )
+
+    def cells_of(levels):
+        """The feature, the line and the state of each free cell."""
+        found, place = [], levels.free_cells(levels.observed)
+        for i in range(4):
+            n = int(levels.layout.n_states[i])
+            for k, line in enumerate(levels._lines(i)):
+                places = place.place[place.start[i] + k * n :][:n]
+                found += [(i, int(line), s) for s in range(n) if places[s] >= 0]
+        return found
+
+    known, there = one.free_like(two), cells_of(one)
+    assert len(known) == len(cells_of(two))
+    for (i, line, state), place in zip(cells_of(two), known, strict=True):
+        if i == 3:  # has another parent
+            assert place == -1
+            continue
+        same = (i, line // (3 if i == 2 else 1), state)
+        assert there[place] == same if same in there else place == -1

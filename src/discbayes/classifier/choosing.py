@@ -2,13 +2,15 @@
 
 The folds are those of calibration. In each of them the columns are discretized and the parents of
 each feature are found once, in the order in which they help: a network of fewer parents takes the
-first ones. Choices are compared by the log loss of the held-out rows: first those of one parent
-more or less, as long as that helps, then other penalties of the weights of features and smaller
-ones of free parameters. If rows to learn from have missing values, it is tried first whether they
-are better marginalized or a value of their own, which is then evidence in rows whose missing values
-are like those of the rows to learn from. Then values of held-out rows are hidden: predictions of
-these rows, by the best choice and by the generative estimates of the same structure, determine the
-weights of a log pool of both.
+first ones. Choices are compared by the log loss of the held-out rows: first other penalties of the
+weights of features with one parent, where a fit is quick, then one parent more or less, as long as
+that helps, then smaller penalties of free parameters. A fit begins with the parameters of the
+choice that it is compared with, so that few iterations show which of them is better, and the fit
+on all rows with those of the first fold. If rows to learn from have missing values, it is tried
+first whether they are better marginalized or a value of their own, which is then evidence in rows
+whose missing values are like those of the rows to learn from. Then values of held-out rows are
+hidden: predictions of these rows, by the best choice and by the generative estimates of the same
+structure, determine the weights of a log pool of both.
 """
 
 from __future__ import annotations
@@ -53,15 +55,25 @@ from discbayes.engine import Context
 from discbayes.inference import ESTIMATE, blank_rows, elimination_cells, log_marginal
 from discbayes.network import CPTs, Layout, Structure
 from discbayes.parameters import HierarchicalSmoothing, LevelWeightedCCBN
-from discbayes.parameters.level_weights import LevelWeights, PreparedLevels
+from discbayes.parameters.configurations import Configurations, cells_of
+from discbayes.parameters.level_weights import FittedWeights, LevelWeights, PreparedLevels
 from discbayes.search import KDB, NaiveBayes
 
-# of the fits that are compared: their order is clear by then
-MAX_ITER = 40
-MAX_FINAL_ITER = 500  # of the fit on all rows, which ends before
+# Iterations of the fits that are compared, whose order is clear by then: of the first one, and of
+# those that begin with the parameters of another choice, which has another number of parents,
+# another penalty of weights, or one of free parameters. Weights are hard to fit where many features
+# tell the same.
+MAX_ITER, PARENT_ITER = 150, 12
+WEIGHT_ITER, CELL_ITER = 20, 5
 TOLERANCE = 1e-4
+MAX_FINAL_ITER = 500  # of the fit on all rows, which ends before
+# It ends when an iteration gains little of the loss that the held-out rows had.
+FINAL_SHARE, FINAL_TOLERANCE = 3e-4, (2e-5, 1e-4)
 MAX_CHOICE_ROWS = 20_000  # that compared networks learn from: more rarely change the choice
 MIN_GAIN = 0.5  # standard errors, for more parameters
+MIN_PARENT_GAIN = 0.0  # for another parent
+# standard errors of a loss, and of a gain, that are clear without the other folds
+CLEAR_LOSS, CLEAR_GAIN = 1.0, 2.0
 MAX_CELLS = 4_000_000  # of all tables, for more than one parent: a fit takes some seconds
 PENALTIES = (30.0, 10.0, 3.0, 1.0, 0.3, 0.1)  # of free parameters
 # of the weights of features, beyond those that all features share: the first, then away from it
@@ -164,6 +176,10 @@ def choose_network(
         n_draws = int(np.clip(ENOUGH_HIDDEN // folds.rows.size, 1, MAX_DRAWS))
         hidden = [part.hide(chosen, unusual, n_draws) for part in parts] if pools else []
     plan = _with_choice(plan, chosen)
+    plan.parameters.begin_with = parts[0].fitted(chosen)
+    plan.parameters.tol = float(
+        np.clip(FINAL_SHARE * comparison.mean_loss(chosen), *FINAL_TOLERANCE)
+    )
     if not pools:
         return plan, None
     weight, shares = calibration_weights(plan, folds, encoder.classes_)
@@ -206,10 +222,13 @@ class ChoiceComparison:
         """Return the best choice: of the number of parents, and of free parameters."""
         if not chooses_structure:
             return self._with_penalty(Choice(EVERY_PARENT))
-        best = self._with_more_parents(FIRST)
-        if best == FIRST and self._gain(Choice(0), best)[0] > 0:
-            best = Choice(0)
-        best = self._with_penalty(self._with_weight_penalty(best))
+        first = self._with_weight_penalty(FIRST)
+        best = self._with_more_parents(first)
+        if best == first:
+            none = replace(first, max_parents=0)
+            if self._gain(none, first)[0] > 0:
+                best = none
+        best = self._with_penalty(best)
         # free parameters may make something of parents that are no use without them
         more = self._with_more_parents(best)
         return best if more == best else self._with_penalty(more)
@@ -266,16 +285,17 @@ class ChoiceComparison:
         tried = [c for c, found in self._losses.items() if len(found) == len(self.parts)]
         return {str(choice): self.mean_loss(choice) for choice in tried}
 
-    def _of_fold(self, choice: Choice, fold: int) -> np.ndarray:
+    def _of_fold(self, choice: Choice, fold: int, near: Choice | None = None) -> np.ndarray:
         found = self._losses.setdefault(choice, [])
         while len(found) <= fold:
-            found.append(self.parts[len(found)].losses(choice))
+            found.append(self.parts[len(found)].losses(choice, near))
         return found[fold]
 
     def _helps(self, other: Choice, best: Choice) -> bool:
         """Return whether a choice of more parameters has a smaller loss, beyond chance."""
         gain, error = self._gain(other, best)
-        return gain > MIN_GAIN * error
+        more_parents = other.max_parents > best.max_parents
+        return gain > (MIN_PARENT_GAIN if more_parents else MIN_GAIN) * error
 
     def _gain(self, other: Choice, best: Choice) -> tuple[float, float]:
         """Return by how much a choice lowers the loss over all folds, and the standard error.
@@ -284,10 +304,10 @@ class ChoiceComparison:
         """
         gains = np.zeros(0)
         for fold, part in enumerate(self.parts):
-            gain = self._of_fold(best, fold) - self._of_fold(other, fold)
+            gain = self._of_fold(best, fold) - self._of_fold(other, fold, best)
             gains = np.concatenate([gains, part.weight * gain])
             error = float(np.sqrt(gains.size) * gains.std())
-            if abs(gains.sum()) > 2.0 * error > 0:
+            if error > 0 and not -CLEAR_LOSS * error <= gains.sum() <= CLEAR_GAIN * error:
                 break
         return float(gains.sum()), error
 
@@ -314,8 +334,8 @@ class HeldOutFold:
     weight: np.ndarray
     context: Context
     _kept: dict[int, PreparedLevels] = field(default_factory=dict)
-    _latest: dict[int, np.ndarray] = field(default_factory=dict)
     _points: dict[Choice, np.ndarray] = field(default_factory=dict)
+    _cells: dict[int, tuple[Configurations, np.ndarray]] = field(default_factory=dict)
 
     @property
     def most_parents(self) -> int:
@@ -327,18 +347,61 @@ class HeldOutFold:
         shapes = Layout.of(choice.of_structure(self.structure), self.data).shapes
         return sum(map(math.prod, shapes))
 
-    def losses(self, choice: Choice) -> np.ndarray:
-        """Return the log loss of each held-out row."""
-        quick = choice.parameters.set_params(max_iter=MAX_ITER, tol=TOLERANCE)
+    def losses(self, choice: Choice, near: Choice | None = None) -> np.ndarray:
+        """Return the log loss of each held-out row.
+
+        The fit begins with the parameters of a choice that was fitted before, if there is one.
+        """
         prepared = self._prepared(choice.max_parents)
-        start = self._latest.get(choice.max_parents)
+        start, max_iter = None, MAX_ITER
+        if near is not None and near in self._points:
+            start = self.fitted(near)
+            max_iter = CELL_ITER
+            if near.max_parents != choice.max_parents:
+                max_iter = PARENT_ITER
+            elif near.weight_penalty != choice.weight_penalty:
+                max_iter = WEIGHT_ITER
+        quick = choice.parameters.set_params(max_iter=max_iter, tol=TOLERANCE)
         weights, outcome = quick.maximize(prepared, self.context, start)
-        self._latest[choice.max_parents] = self._points[choice] = outcome.point
+        self._points[choice] = outcome.point
+        if self._reads_cells:
+            return self._losses_at(weights, choice.max_parents, outcome.point)
         return self.losses_of(self.network(quick, weights.tables(outcome.point)))
+
+    def fitted(self, choice: Choice) -> FittedWeights | None:
+        """Return the fit of a choice, if there is one."""
+        if choice not in self._points:
+            return None
+        return FittedWeights(self._prepared(choice.max_parents).levels, self._points[choice])
+
+    @property
+    def _reads_cells(self) -> bool:
+        """Whether cells of the held-out rows are all that is needed of a network."""
+        complete = (self.codes < self.data.cards[:, None]).all()
+        return bool(complete) and self.plan.class_prior is None
+
+    def _losses_at(self, weights: LevelWeights, max_parents: int, point: np.ndarray) -> np.ndarray:
+        """Return the log loss of each held-out row, from the cells that it reads."""
+        if max_parents not in self._cells:
+            layout = weights.levels.layout
+            used = np.zeros(layout.size // layout.n_classes, bool)
+            cells = cells_of(layout, self.codes)
+            used[cells] = True
+            some = Configurations.some_of(layout, used)
+            self._cells[max_parents] = some, some.position[cells]
+        some, cells = self._cells[max_parents]
+        prior, values = weights.at(some).numbers(point)
+        table = values[: some.size].reshape(-1, prior.size)
+        log_joint = np.broadcast_to(prior, (self.classes.size, prior.size)).copy()
+        for of_feature in cells:
+            log_joint += table[of_feature]
+        return self._losses(log_joint)
 
     def losses_of(self, network: BayesNet) -> np.ndarray:
         """Return the log loss of each held-out row under a network."""
-        log_joint = network.log_joint_of(self.codes)
+        return self._losses(network.log_joint_of(self.codes))
+
+    def _losses(self, log_joint: np.ndarray) -> np.ndarray:
         own = log_joint[np.arange(self.classes.size), self.classes]
         return np.minimum(log_marginal(log_joint) - own, MAX_LOSS)
 

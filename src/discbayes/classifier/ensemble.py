@@ -57,13 +57,16 @@ from discbayes.explanations import PooledExplanation, explain_pool
 from discbayes.explanations.wording import class_position
 from discbayes.network import CPTs, Structure
 from discbayes.parameters import HierarchicalSmoothing, LevelWeightedCCBN
-from discbayes.parameters.level_weights import PreparedLevels
+from discbayes.parameters.level_weights import FittedWeights, PreparedLevels
 from discbayes.search import KDB
 
 PENALTIES = (10.0, 1.0)  # of free parameters, of which held-out rows choose one
 N_STATES = (4, 9)  # the smallest and the largest number of coarse intervals of a member
 MAX_MEMBERS = 1000
-MAX_ITER = 40  # of the weights of a member: a pool gains nothing by more
+# Iterations of the weights of a member: a pool gains nothing by more. Those of members that are
+# compared are fewer, and fewer still where a fit begins with that of another penalty.
+MAX_ITER, HELD_OUT_ITER, PENALTY_ITER = 40, 20, 6
+TOLERANCE = 1e-4  # of members that are compared
 N_FOLDS = 5
 SETTINGS_OF_MEMBERS = (
     "categorical",
@@ -676,7 +679,7 @@ class _Learning:
             opened = self.rows.encode_without(held_out, weight, encoder, Progress(0))
             with opened as (data, codes_of):
                 part = _Member(plan, *weigh_and_count(plan, data, encoder.classes_))
-                networks = [part.generative, *part.networks(PENALTIES)]
+                networks = [part.generative, *part.compared()]
                 codes = codes_of()
             found.append(
                 [
@@ -695,7 +698,7 @@ class _Learning:
         encoder = plan.new_encoder()
         with self.rows.encode(encoder, Progress(0)) as data:
             part = _Member(plan, *weigh_and_count(plan, data, encoder.classes_))
-            (network,), generative = part.networks([choice.cell_penalty]), part.generative
+            network, generative = part.network(choice.cell_penalty), part.generative
             missing, n_rows = part.share_missing, data.n_samples
         pool = LogPool(
             choice.shares, generative, choice.generative_scale, 0.0, missing, choice.unusual
@@ -742,14 +745,22 @@ class _Member:
     def _prepared(self) -> PreparedLevels:
         return _parameters(PENALTIES[0]).prepare(self.data, self.counts, self.structure)
 
-    def networks(self, penalties: Sequence[float]) -> list[BayesNet]:
-        """Return the networks of some penalties; each fit begins where the last one ended."""
-        found, start = [], None
-        for penalty in penalties:
-            learner = _parameters(penalty)
+    def network(self, penalty: float) -> BayesNet:
+        """Return the network of a penalty."""
+        learner = _parameters(penalty)
+        weights, outcome = learner.maximize(self._prepared, self.context)
+        return self._made(learner, weights.tables(outcome.point))
+
+    def compared(self) -> list[BayesNet]:
+        """Return the networks of all penalties, soon; each fit begins where the last one ended."""
+        found: list[BayesNet] = []
+        start: FittedWeights | None = None
+        for penalty in PENALTIES:
+            max_iter = HELD_OUT_ITER if start is None else PENALTY_ITER
+            learner = _parameters(penalty).set_params(max_iter=max_iter, tol=TOLERANCE)
             weights, outcome = learner.maximize(self._prepared, self.context, start)
-            start = outcome.point
-            found.append(self._made(learner, weights.tables(start)))
+            start = FittedWeights(self._prepared.levels, outcome.point)
+            found.append(self._made(learner, weights.tables(outcome.point)))
         return found
 
     @property

@@ -696,8 +696,8 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
         >>> iris = load_dataset("iris")
         >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
         >>> clf.explain(iris.X.iloc[[60]])
-        prior: −0.80 for versicolor
-        petal width (cm) in [0.8, 1.05): +3.4 for versicolor
+        prior: −1.0 for versicolor
+        petal width (cm) in [0.8, 1.05): +3.5 for versicolor
         petal length (cm) in [3.4, 3.65): +3.2 for versicolor
         ...
         """
@@ -1000,7 +1000,7 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
         >>> clf = BayesNetClassifier().fit(iris.X[::2], iris.y[::2])
         >>> rows = [{"petal width (cm)": 0.2}, {"sepal width (cm)": 3.0}]
         >>> clf.same_decision(rows, held_out=iris.X[1::2]).round(1).tolist()
-        [1.0, 0.5]
+        [0.9, 0.5]
         """
         require_integer("n_draws", n_draws, 1)
         if not is_integer(random_state, 0):

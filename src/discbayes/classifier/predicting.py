@@ -247,7 +247,7 @@ class PosteriorClassifier(ClassifierMixin, BaseEstimator):
         >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
         >>> costs = {"virginica": {"setosa": 1000}}
         >>> clf.expected_costs(iris.X.iloc[[0]], costs).round(1).tolist()
-        [[1.6, 0.0, 0.0]]
+        [[1.7, 0.0, 0.0]]
         """
         if is_source(X):
             return self._predict_source(X, "expected_costs", costs=costs, class_prior=class_prior)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from discbayes.classifier.choosing import HeldOutFold, open_folds
 from discbayes.classifier.fitting import CalibrationPlan, FitPlan
@@ -119,11 +120,12 @@ def _choose_weight(
     if not folds.rows.size:
         return 0.0, {}
     held_out = replace(plan, calibration=CalibrationPlan("unlabeled", N_FOLDS, required=False))
+    labeled = clone(plan.parameters)  # does not begin with a fit that knows the held-out rows
     with ExitStack() as opened:
         parts = list(open_folds(held_out, rows, encoder, folds, opened))
-        best, losses = 0.0, {0.0: _held_out_losses(plan.parameters, parts)}
+        best, losses = 0.0, {0.0: _held_out_losses(labeled, parts)}
         for weight in WEIGHTS:
-            learner = SemiSupervised(plan.parameters, unlabeled, weight)
+            learner = SemiSupervised(labeled, unlabeled, weight)
             losses[weight] = _held_out_losses(learner, parts)
             if not _helps(losses[best] - losses[weight]):
                 break

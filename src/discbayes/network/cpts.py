@@ -446,6 +446,8 @@ def _check_states(states: tuple[np.ndarray, ...], cards: np.ndarray) -> None:
     """Raise an error unless there is a state for each value, and each state occurs."""
     if len(states) != len(cards):
         raise ValueError(f"there are states of {len(states)} features, and {len(cards)} features")
+    if _all_occur(states, cards):
+        return
     for i, (state, card) in enumerate(zip(states, cards, strict=True)):
         found = np.unique(state)
         if state.shape != (card,) or not np.array_equal(found, np.arange(found.size)):
@@ -453,6 +455,21 @@ def _check_states(states: tuple[np.ndarray, ...], cards: np.ndarray) -> None:
                 f"the states of feature {i} must be one number for each of its {card} values, from"
                 f" 0 on without a gap, not {state!r}"
             )
+
+
+def _all_occur(states: tuple[np.ndarray, ...], cards: np.ndarray) -> bool:
+    """Return whether states are right, all features at once, which is quick."""
+    sizes = np.array([state.size if state.ndim == 1 else 0 for state in states], np.int64)
+    if not sizes.size or not sizes.all() or not np.array_equal(sizes, cards):
+        return False
+    found, start = np.concatenate(states), np.cumsum(sizes) - sizes
+    if found.dtype.kind not in "iu" or found.min() < 0:
+        return False
+    n_states = np.maximum.reduceat(found, start) + 1
+    if (n_states > sizes).any():
+        return False
+    first = np.cumsum(n_states) - n_states
+    return bool(np.bincount(found + np.repeat(first, sizes), minlength=n_states.sum()).all())
 
 
 @dataclass(frozen=True, eq=False)

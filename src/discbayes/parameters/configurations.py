@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
@@ -154,3 +155,21 @@ class Configurations(Layout):
             found,
         )
         return found
+
+
+def cells_of(layout: Layout, codes: np.ndarray) -> np.ndarray:
+    """Return the number of the cell of each feature of each complete row, in all tables.
+
+    Examples
+    --------
+    >>> from discbayes.network import Structure
+    >>> layout = Layout(Structure(((), (0,))), np.array([2, 2]), 2)
+    >>> cells_of(layout, np.array([[0, 1], [0, 1]])).tolist()
+    [[0, 1], [2, 5]]
+    """
+    found = codes + (layout.offsets[:-1] // layout.n_classes)[:, None]
+    states, stride = layout.parent_codes(codes), layout.parent_stride // layout.n_classes
+    for i, (first, last) in enumerate(pairwise(layout.parent_start.tolist())):
+        for k in range(first, last):
+            found[i] += states[layout.parent_index[k]] * stride[k]
+    return np.asarray(found)

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from itertools import pairwise
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -31,6 +31,7 @@ from discbayes.counts import Counts, FamilyCounts, count_families
 from discbayes.data.domain import Domain, Variable
 from discbayes.data.rows import Rows
 from discbayes.engine import Context, parallel_map
+from discbayes.kernels.backoff_levels import LevelCounts, smooth_levels
 from discbayes.kernels.entries import padded_width
 from discbayes.kernels.level_tables import FreeStates, LevelArrays, OwnArrays
 from discbayes.network import CPTs, Layout, Structure
@@ -54,9 +55,10 @@ class BackoffLevels:
         Where the cells of the tables are.
     log_prior : ndarray of shape (n_classes,)
         The logarithms of the class shares, smoothed.
-    values : list of list of ndarray
-        For each feature and level an array ``(lines, card, n_classes)``: log p₀, and for the levels
-        above the logarithm of the ratio to the level below.
+    flat : ndarray
+        The numbers of all levels, one after the other, the classes of each cell padded by zeros.
+    n_lines : list of ndarray
+        For each feature the number of lines of each level.
     left_out : list of ndarray
         For each feature what is added to the values in the class of a row if the row is left out of
         the counts: an array ``(cells, levels)``.
@@ -73,17 +75,41 @@ class BackoffLevels:
 
     layout: Layout
     log_prior: np.ndarray
-    values: list[list[np.ndarray]]
+    flat: np.ndarray
+    n_lines: list[np.ndarray]
     left_out: list[np.ndarray]
     own: list[np.ndarray]
     strengths: list[list[float]]
     observed: Configurations
     usual: np.ndarray
 
-    @property
+    @cached_property
     def level_of(self) -> np.ndarray:
         """The number of parents of each level, the levels of one feature after the other."""
-        return np.array([level for group in self.values for level in range(len(group))], np.int64)
+        return np.concatenate([np.zeros(0, np.int64), *(np.arange(n.size) for n in self.n_lines)])
+
+    @cached_property
+    def feature_of(self) -> np.ndarray:
+        """The feature of each level."""
+        return np.repeat(np.arange(len(self.n_lines)), [n.size for n in self.n_lines])
+
+    @cached_property
+    def begin(self) -> np.ndarray:
+        """Where the numbers of each level start, and where the last end."""
+        return _begin(self.layout, self.n_lines)
+
+    @cached_property
+    def values(self) -> list[list[np.ndarray]]:
+        """For each feature and level an array ``(lines, card, n_classes)``.
+
+        It has log p₀, and for the levels above the logarithm of the ratio to the level below.
+        """
+        n_classes, width = self.layout.n_classes, self.width
+        levels = (self.flat[a:b].reshape(-1, width) for a, b in pairwise(self.begin.tolist()))
+        return [
+            [next(levels)[:, :n_classes].reshape(n, card, n_classes) for n in lines.tolist()]
+            for lines, card in zip(self.n_lines, self.layout.cards.tolist(), strict=True)
+        ]
 
     @property
     def width(self) -> int:
@@ -119,20 +145,8 @@ class BackoffLevels:
         return Configurations.some_of(layout, cells), reads
 
     @cached_property
-    def _flat_values(self) -> np.ndarray:
-        """All levels one after the other, the classes of each cell padded by zeros."""
-        levels = [level for group in self.values for level in group]
-        out = np.zeros((sum(level[..., 0].size for level in levels), self.width))
-        at = 0
-        for level in levels:
-            cells = level.reshape(-1, self.layout.n_classes)
-            out[at : at + len(cells), : self.layout.n_classes] = cells
-            at += len(cells)
-        return out.ravel()
-
-    @cached_property
     def _single_values(self) -> np.ndarray:
-        return self._flat_values.astype(np.float32)
+        return self.flat.astype(np.float32)
 
     @cached_property
     def own_arrays(self) -> OwnArrays:
@@ -173,18 +187,56 @@ class BackoffLevels:
         of_two = n_states == 2  # one alone would have half the freedom
         return (occurs | np.repeat(of_two, n_states)) & np.repeat(depends[feature], n_states)
 
+    @cached_property
+    def _free_places(self) -> np.ndarray:
+        """The number of the free cells of each state of each line that is used; −1 for none."""
+        return np.where(self._free_states, np.cumsum(self._free_states) - 1, -1)
+
+    def free_like(self, other: BackoffLevels) -> np.ndarray:
+        """Return which free cell is that of each one of other levels; −1 for none.
+
+        It is of the same state, and of the same values of the parents that both have.
+        """
+        places = self._free_places
+        n_states = [levels.layout.n_states.astype(np.int64) for levels in (self, other)]
+        found = []
+        at = [0, 0]
+        for i, parents in enumerate(other.layout.structure.parents):
+            size = [
+                int(levels.observed.start[i + 1] - levels.observed.start[i]) * int(n[i])
+                for levels, n in zip((self, other), n_states, strict=True)
+            ]
+            own = places[at[0] : at[0] + size[0]]
+            wanted = np.full(size[1], -1)
+            before = self.layout.structure.parents[i]
+            n_lines = self.n_lines[i][-1], other.n_lines[i][-1]
+            if (
+                n_states[0][i] == n_states[1][i]
+                and parents[: len(before)] == before
+                and n_lines[1] % n_lines[0] == 0
+            ):
+                table = np.full((n_lines[0], n_states[0][i]), -1)
+                table[self._lines(i)] = own.reshape(-1, n_states[0][i])
+                wanted = table[other._lines(i) // (n_lines[1] // n_lines[0])].ravel()
+            found.append(wanted[other._free_states[at[1] : at[1] + size[1]]])
+            at = [at[0] + size[0], at[1] + size[1]]
+        return np.concatenate([np.zeros(0, np.int64), *found])
+
+    def _lines(self, feature: int) -> np.ndarray:
+        """Return the lines of a feature that occur."""
+        observed = self.observed
+        return np.asarray(observed.numbers[observed.start[feature] : observed.start[feature + 1]])
+
     def free_cells(self, configurations: Configurations) -> FreeStates:
         """Return which states of which lines have free cells."""
         n_states = self.layout.n_states.astype(np.int64)
         start = starts_of(np.diff(configurations.start) * n_states)
-        occurs = self._free_states
-        place = np.where(occurs, np.cumsum(occurs) - 1, -1)
-        if configurations is not self.observed:
-            more = np.full(start[-1], -1)
-            each = np.repeat(n_states, np.diff(configurations.start))
-            more[np.repeat(self.observed.used_lines[configurations.used_lines], each)] = place
-            place = more
-        return FreeStates(start, place)
+        if configurations is self.observed:
+            return FreeStates(start, self._free_places)
+        each = np.repeat(n_states, np.diff(configurations.whole_start))
+        place = np.full(each.sum(), -1)
+        place[np.repeat(self.observed.used_lines, each)] = self._free_places
+        return FreeStates(start, place[np.repeat(configurations.used_lines, each)])
 
     def arrays(self, configurations: Configurations, single: bool = False) -> LevelArrays:
         """Return the levels as kernels take them, for tables of some cells.
@@ -192,16 +244,13 @@ class BackoffLevels:
         With ``single`` they have single precision.
         """
         layout = self.layout
-        sizes = np.array([level[..., 0].size for group in self.values for level in group], np.int64)
-        n_lines = np.array([len(level) for group in self.values for level in group], np.int64)
-        n_levels = [len(group) for group in self.values]
-        of_table = [len(group[-1]) if group else 1 for group in self.values]
+        rest = [lines[-1] // lines for lines in self.n_lines]
         return LevelArrays(
             layout.cards,
-            starts_of(n_levels),
-            starts_of(sizes * self.width),
-            np.repeat(np.array(of_table, np.int64), n_levels) // n_lines,
-            self._single_values if single else self._flat_values,
+            starts_of([lines.size for lines in self.n_lines]),
+            self.begin,
+            np.concatenate([np.zeros(0, np.int64), *rest]),
+            self._single_values if single else self.flat,
             layout.state_start,
             layout.state_of,
             layout.n_states.astype(np.int64),
@@ -301,7 +350,12 @@ class HierarchicalSmoothing(BaseEstimator):
         return self.levels(data, counts, structure, context.n_jobs).tables()
 
     def levels(
-        self, data: Rows, counts: Counts, structure: Structure, n_jobs: int | None = None
+        self,
+        data: Rows,
+        counts: Counts,
+        structure: Structure,
+        n_jobs: int | None = None,
+        observed_only: bool = False,
     ) -> BackoffLevels:
         """Learn the levels that the tables of a structure are made of.
 
@@ -315,6 +369,9 @@ class HierarchicalSmoothing(BaseEstimator):
             The structure.
         n_jobs : int, optional
             The number of threads.
+        observed_only : bool, default=False
+            Whether parents' values that do not occur together have the level below, whatever rows
+            are near.
 
         Returns
         -------
@@ -338,12 +395,25 @@ class HierarchicalSmoothing(BaseEstimator):
         rows = np.maximum(data.class_rows, 1)
         left_out = np.minimum(counts.class_count / rows, 1.0)
 
+        n_lines = [_n_lines(shape) for shape in layout.shapes]
+        begin, width = _begin(layout, n_lines), padded_width(layout.n_classes)
+        first = starts_of([lines.size for lines in n_lines])
+        flat = np.zeros(begin[-1])
+        strengths = np.sort(np.asarray(self.strengths, float))[::-1].copy()
+
         def one(i: int) -> _Chain:
-            spread = self._spread(data.domain, i, counts.feature(i))
-            near = [self._near(data.domain.features[p].coarse) for p in structure.parents[i]]
-            pooled = not structure.class_children[i]
-            levels = _level_counts(families, counts, i, pooled, near)
-            return self._chain(levels, spread, left_out, pooled)
+            used = np.zeros(0, np.int64)
+            # what does not depend on the class is no news of it, and an empty cell has no row
+            if structure.class_children[i]:
+                used = np.flatnonzero(families.table(i))
+            chain = _Chain(np.empty((used.size, n_lines[i].size)), used, np.empty(n_lines[i].size))
+            wanted = np.full(n_lines[i][-1], not observed_only)
+            own = self._counts_of(data.domain, families, counts.feature(i), i, wanted, left_out)
+            smooth_levels(
+                own, strengths, begin[first[i] : first[i + 1]], width, used, flat, chain.left_out,
+                chain.strengths,
+            )  # fmt: skip
+            return chain
 
         chains = parallel_map(one, range(structure.n_features), n_jobs, work=50.0 * layout.size)
         shares = counts.class_count + 1.0 / data.n_classes
@@ -351,12 +421,41 @@ class HierarchicalSmoothing(BaseEstimator):
         return BackoffLevels(
             layout,
             np.log(shares / shares.sum()),
-            [chain.values for chain in chains],
+            flat,
+            n_lines,
             [chain.left_out for chain in chains],
             [chain.own for chain in chains],
-            [chain.strengths for chain in chains],
+            [chain.strengths.tolist() for chain in chains],
             observed,
             usual,
+        )
+
+    def _counts_of(
+        self,
+        domain: Domain,
+        families: FamilyCounts,
+        alone: np.ndarray,
+        feature: int,
+        wanted: np.ndarray,
+        left_out: np.ndarray,
+    ) -> LevelCounts:
+        """Return the counts of a feature, as the kernel takes them."""
+        structure, table = families.layout.structure, families.table(feature)
+        near = [self._near(domain.features[p].coarse) for p in structure.parents[feature]]
+        spread = self._spread(domain, feature, alone)
+        pooled = not structure.class_children[feature]
+        if pooled:
+            alone, table = _same_in_classes(alone), _same_in_classes(table)
+        return LevelCounts(
+            np.ascontiguousarray(alone),
+            np.ascontiguousarray(table).reshape(-1, *alone.shape),
+            _n_lines(families.layout.shapes[feature]),
+            np.concatenate([np.zeros(0), *(each.ravel() for each in near if each is not None)]),
+            starts_of([0 if each is None else each.size for each in near]),
+            np.zeros((0, 0)) if spread is None else spread,
+            left_out,
+            wanted,
+            pooled,
         )
 
     def _check(self) -> None:
@@ -402,108 +501,27 @@ class HierarchicalSmoothing(BaseEstimator):
         )
         return near
 
-    def _chain(
-        self,
-        levels: list[_LevelCounts],
-        spread: np.ndarray | None,
-        left_out: np.ndarray,
-        pooled: bool,
-    ) -> _Chain:
-        """Smooth the levels of one feature, from the lowest on.
-
-        Arrays have the shape ``(lines, card, n_classes)``. ``below`` is the level below, and
-        ``rest_below`` the same without the row that is in a cell. Lines without a row are those of
-        the level below, and are not computed.
-        """
-        highest, card = levels[-1].counts, levels[0].counts.shape[1]
-        kept = np.ones(card) if spread is None else np.diagonal(spread)
-        own = kept[:, None] * left_out  # what a row adds to its own cell
-        everywhere = _spread_out(levels[0].counts, spread).sum(axis=(0, 2))[:, None]
-        if pooled:  # all columns are the same counts
-            everywhere = everywhere / left_out.size
-        total = everywhere.sum()
-        below = np.maximum((everywhere + 1.0 / card) / (total + 1.0), TINY)[None]
-        rest = np.maximum(everywhere - own, 0.0) + 1.0 / card
-        rest_below = (rest / (np.maximum(total - left_out, 0.0) + 1.0))[None]
-        # what does not depend on the class is no news of it, and an empty cell has no row
-        used = np.flatnonzero(highest) if not pooled else np.zeros(0, np.int64)
-        chain = _Chain([], np.empty((used.size, len(levels))), used, [])
-        lines = np.zeros(1, np.int64)  # those that were computed of the level below
-        for level, (whole, joined) in enumerate(levels):
-            if level:
-                before, lines = lines, np.flatnonzero(joined.any(axis=(1, 2)))
-                n_below = len(levels[level - 1].counts)
-                at = np.searchsorted(before, lines // (len(whole) // n_below))
-                below, rest_below = below[at], rest_below[at]
-            if len(lines) == len(whole):
-                counts = whole
-            else:
-                counts, joined = whole[lines], joined[lines]
-            smooth = _spread_out(joined, spread)
-            totals = joined.sum(axis=1, keepdims=True)
-            rest = np.maximum(smooth - own, 0.0)
-            rest_totals = np.maximum(totals - left_out, 0.0)
-            m = self._best_strength(counts, rest, rest_totals, rest_below)
-            # weights of rows may be so large that what is beside them underflows
-            here = np.maximum((smooth + m * below) / (totals + m), TINY)
-            rest_here = np.maximum((rest + m * rest_below) / (rest_totals + m), TINY)
-            value = np.log(here) - (np.log(below) if level else 0.0)
-            left = np.log(rest_here) - (np.log(rest_below) if level else 0.0) - value
-            if len(lines) < len(whole):
-                padded = np.zeros(whole.shape)
-                padded[lines] = value
-                value = padded
-            chain.values.append(np.ascontiguousarray(np.broadcast_to(value, whole.shape)))
-            place = _in_level(used, highest, whole, lines)
-            chain.left_out[:, level] = np.broadcast_to(left, counts.shape).ravel()[place]
-            chain.strengths.append(m)
-            below, rest_below = here, rest_here
-        return chain
-
-    def _best_strength(
-        self,
-        counts: np.ndarray,
-        rest: np.ndarray,
-        rest_totals: np.ndarray,
-        rest_below: np.ndarray,
-    ) -> float:
-        """Return the strength of largest leave-one-out likelihood, the larger of equal ones."""
-        used = counts > 0
-        weight, given = counts[used], rest[used]
-        totals = np.broadcast_to(rest_totals, counts.shape)[used]
-        lower = np.broadcast_to(rest_below, counts.shape)[used]
-
-        def likelihood(m: float) -> float:
-            return float(weight @ np.log(np.maximum((given + m * lower) / (totals + m), TINY)))
-
-        return max(sorted(map(float, self.strengths), reverse=True), key=likelihood)
-
 
 @dataclass(frozen=True)
 class _Chain:
-    """The levels of one feature."""
+    """What leaving a row out changes in the levels of one feature, and their strengths."""
 
-    values: list[np.ndarray]
     left_out: np.ndarray
     own: np.ndarray
-    strengths: list[float]
+    strengths: np.ndarray
 
 
-class _LevelCounts(NamedTuple):
-    """The counts of a level, and those with the counts of neighboring values of the parents."""
-
-    counts: np.ndarray
-    joined: np.ndarray
+def _n_lines(shape: tuple[int, ...]) -> np.ndarray:
+    """Return the number of lines of each level of a table."""
+    return np.cumprod([1, *shape[:-2]], dtype=np.int64)
 
 
-def _in_level(
-    cells: np.ndarray, highest: np.ndarray, level: np.ndarray, lines: np.ndarray
-) -> np.ndarray:
-    """Return where cells of the highest level are in some lines of one of fewer lines."""
-    size = highest[0].size
-    line, within = np.divmod(cells, size)
-    place = np.searchsorted(lines, line // (len(highest) // len(level)))
-    return np.asarray(place * size + within)
+def _begin(layout: Layout, n_lines: Sequence[np.ndarray]) -> np.ndarray:
+    """Return where the numbers of each level start, and where the last end."""
+    cells = [lines * card for lines, card in zip(n_lines, layout.cards.tolist(), strict=True)]
+    return starts_of(
+        np.concatenate([np.zeros(0, np.int64), *cells]) * padded_width(layout.n_classes)
+    )
 
 
 def _observed(layout: Layout, families: FamilyCounts) -> tuple[Configurations, np.ndarray]:
@@ -518,41 +536,11 @@ def _observed(layout: Layout, families: FamilyCounts) -> tuple[Configurations, n
     return observed, observed.position[usual]
 
 
-def _spread_out(counts: np.ndarray, spread: np.ndarray | None) -> np.ndarray:
-    return counts if spread is None else np.matmul(spread.T, counts)
-
-
 def _n_ordered(variable: Variable) -> int:
     """Return how many values have neighbors, from the first on."""
     return len(variable.values) if variable.ordered else len(variable.cuts or ()) + 1
 
 
-def _level_counts(
-    families: FamilyCounts,
-    counts: Counts,
-    feature: int,
-    pooled: bool,
-    near: Sequence[np.ndarray | None],
-) -> list[_LevelCounts]:
-    """Return the counts of each level: of the family, summed over its last parents.
-
-    Level 0 counts all rows in which the feature is observed, the others those in which the whole
-    family is. ``near`` has, for each parent, how much its values count for each other.
-    """
-    table = families.table(feature)
-    n_parents = table.ndim - 2
-    alone = counts.feature(feature)[None]
-    levels = [_LevelCounts(alone, alone)]
-    for level in range(1, n_parents + 1):
-        summed = joined = table.sum(axis=tuple(range(level, n_parents)))
-        for axis, weights in enumerate(near[:level]):
-            if weights is not None:
-                joined = np.moveaxis(np.tensordot(weights, joined, (1, axis)), 0, axis)
-        shape = (-1, *table.shape[-2:])
-        levels.append(_LevelCounts(summed.reshape(shape), joined.reshape(shape)))
-    return [_LevelCounts(*map(_same_in_classes, level)) for level in levels] if pooled else levels
-
-
 def _same_in_classes(counts: np.ndarray) -> np.ndarray:
     """Return the counts of all classes in the column of each."""
-    return np.broadcast_to(counts.sum(axis=2, keepdims=True), counts.shape)
+    return np.broadcast_to(counts.sum(axis=-1, keepdims=True), counts.shape)

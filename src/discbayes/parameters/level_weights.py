@@ -56,7 +56,16 @@ PART_CELLS = 50_000  # of the tables that a thread computes
 # iterations of little gain after which a fit ends: without free cells, and with them
 PATIENCE = 4, 2
 CELL_WORK = 4.0  # nanoseconds for each number of a level
-SINGLE_TOL = 1e-4  # of fits that are compared only: single precision is enough for them
+# of fits that are compared only: single precision is enough for them, and for one that begins where
+# such a fit ended; tables are computed in double precision
+SINGLE_TOL = 1e-4
+
+
+class FittedWeights(NamedTuple):
+    """The parameters of a fit, and the levels that they belong to."""
+
+    levels: BackoffLevels
+    point: np.ndarray
 
 
 class LevelWeights:
@@ -139,6 +148,44 @@ class LevelWeights:
         log_prior, shared, _, _ = self.split(free)
         log_prior[:] = self.levels.log_prior
         shared[:] = 1.0
+        return free
+
+    def begin(self, fitted: FittedWeights | None) -> np.ndarray:
+        """Return the parameters to begin with: those of another fit, as far as they are here.
+
+        Of other levels they are those of the same number of parents, and free cells are those of
+        the same values of the first parents.
+        """
+        free = self.start()
+        if fitted is None:
+            return free
+        levels, point = fitted
+        if levels is self.levels:
+            n = min(free.size, point.size)
+            free[:n] = point[:n]
+            return free
+        n_before, n_levels = levels.level_of.size, self.level_of.size
+        n_shared = int(levels.level_of.max(initial=-1)) + 1
+        ends = np.cumsum([self.n_prior, n_shared, n_before, n_before * self.n_prior])
+        of_prior, of_shared, of_levels, of_classes, of_cells = np.split(point, ends)
+        log_prior, shared, deviations, cells = self.split(free)
+        log_prior[:] = of_prior
+        shared[:n_shared] = of_shared[: shared.size]
+        # what one more parent tells is about as much of it new as that of the one before
+        shared[n_shared:] = of_shared[-1:]
+        depth = max(n_shared, shared.size)
+        place = np.full((self.layout.cards.size, depth), -1)
+        place[levels.feature_of, levels.level_of] = np.arange(n_before)
+        source = place[self.levels.feature_of, self.level_of]
+        target = np.flatnonzero(source >= 0)
+        source = source[target]
+        deviations[target] = of_levels[source]
+        by_class = deviations[n_levels:].reshape(n_levels, self.n_prior)
+        by_class[target] = of_classes.reshape(n_before, self.n_prior)[source]
+        if self.n_free and of_cells.size:
+            known = levels.free_like(self.levels)
+            of_cells = np.vstack([of_cells.reshape(-1, self.n_prior), np.zeros(self.n_prior)])
+            cells[:] = of_cells[known].ravel()
         return free
 
     def weights(self, free: np.ndarray) -> np.ndarray:
@@ -227,11 +274,16 @@ class LevelWeights:
         shared[:] = np.bincount(self.level_of, deviations[:n_levels], self.n_shared)
         return found
 
+    def at(self, configurations: Configurations) -> LevelWeights:
+        """Return the same parameters for tables of other cells."""
+        return LevelWeights(
+            self.levels, bool(self.n_free), self.n_jobs, configurations=configurations
+        )
+
     def tables(self, free: np.ndarray) -> CPTs:
         """Return the tables of the parameters, with all parent configurations."""
         distinct, reads = self.levels.distinct
-        some = LevelWeights(self.levels, bool(self.n_free), self.n_jobs, configurations=distinct)
-        prior, cells = some.numbers(free)
+        prior, cells = self.at(distinct).numbers(free)
         log_prior = prior - np.logaddexp.reduce(prior)
         log_theta = np.empty(self.layout.size)
         for i, lines in enumerate(reads):
@@ -274,29 +326,34 @@ class _PosteriorVariance(Objective):
         gradient *= -1.0 - gradient
 
 
-def _curvature(problem: Problem, point: np.ndarray) -> np.ndarray:
-    """Return about the second derivative of the loss along each parameter."""
+def _curvature(problem: Problem, point: np.ndarray, known: dict[int, np.ndarray]) -> np.ndarray:
+    """Return about the second derivative of the loss along each parameter.
+
+    That of the rows is ``known``, by the number of parameters, from a fit with other penalties.
+    """
     penalty, weights = problem.penalty, problem.parameterization
     assert isinstance(penalty, _LevelPenalty)
     assert isinstance(weights, LevelWeights)
-    numbers = weights.numbers(point)
-    variance = replace(problem, objective=_PosteriorVariance()).total_and_slopes(numbers)[1]
-    of_data = np.maximum(weights.curvature(point, numbers, variance), 0.0)
+    if weights.size not in known:
+        numbers = weights.numbers(point)
+        variance = replace(problem, objective=_PosteriorVariance()).total_and_slopes(numbers)[1]
+        known[weights.size] = np.maximum(weights.curvature(point, numbers, variance), 0.0)
     # the first step moves the cells of all features of a row, which add up
-    n_features = weights.layout.structure.n_features
-    return (penalty.strengths + of_data) * n_features / problem.total_weight
+    n_features = max(1, np.count_nonzero(weights.layout.cards > 1))
+    return (penalty.strengths + known[weights.size]) * n_features / problem.total_weight
 
 
 class PreparedLevels(NamedTuple):
     """Levels, and the rows of a fit of their weights.
 
     With ``observed_only`` they have those cells only that occur. Rows without a label are no part
-    of the levels.
+    of the levels. ``curvatures`` are those of the rows, as fits find them.
     """
 
     levels: BackoffLevels
     scores: LogScores
     observed_only: bool
+    curvatures: dict[int, np.ndarray]
     unlabeled: LogScores | None = None
 
 
@@ -338,6 +395,8 @@ class LevelWeightedCCBN(BaseEstimator):
     uses_unlabeled = True
     # Rows without a label, whose likelihood is added to the objective (`semi_supervised.py`).
     unlabeled_rows: Encoded | None = None
+    # A fit of other rows, whose parameters `learn` begins with.
+    begin_with: FittedWeights | None = None
 
     def __init__(
         self,
@@ -388,7 +447,7 @@ class LevelWeightedCCBN(BaseEstimator):
         True
         """
         prepared = self.prepare(data, counts, structure, context.n_jobs)
-        weights, outcome = self.maximize(prepared, context)
+        weights, outcome = self.maximize(prepared, context, self.begin_with)
         if not outcome.converged:
             warnings.warn(
                 f"the objective was still rising after max_iter={self.max_iter} iterations: raise"
@@ -433,19 +492,19 @@ class LevelWeightedCCBN(BaseEstimator):
         smoothing = HierarchicalSmoothing(
             bandwidth=self.bandwidth, parent_bandwidth=self.parent_bandwidth
         )
-        levels = smoothing.levels(data, counts, structure, n_jobs)
+        levels = smoothing.levels(data, counts, structure, n_jobs, observed_only=True)
         others = self.unlabeled_rows
         observed_only = others is None and not data.n_missing.any()
         layout = levels.observed if observed_only else levels.layout
         scores = LogScores(data, layout, True, n_jobs, levels.own_cells(observed_only))
         unlabeled = None if others is None else LogScores(others, layout, True, n_jobs)
-        return PreparedLevels(levels, scores, observed_only, unlabeled)
+        return PreparedLevels(levels, scores, observed_only, {}, unlabeled)
 
     def maximize(
         self,
         prepared: PreparedLevels,
         context: Context,
-        start: np.ndarray | None = None,
+        start: FittedWeights | None = None,
     ) -> tuple[LevelWeights, Outcome]:
         """Maximize the conditional likelihood of prepared rows.
 
@@ -455,8 +514,8 @@ class LevelWeightedCCBN(BaseEstimator):
             The levels, and the rows.
         context : Context
             Threads, and where iterations are recorded.
-        start : ndarray, optional
-            The parameters of another fit of the same levels, to begin with.
+        start : FittedWeights, optional
+            Another fit, to begin with its parameters.
 
         Returns
         -------
@@ -483,12 +542,10 @@ class LevelWeightedCCBN(BaseEstimator):
             self.cell_penalty is not None,
             context.n_jobs,
             prepared.observed_only,
-            single=self.tol >= SINGLE_TOL,
+            single=self.tol >= SINGLE_TOL or self.begin_with is not None,
         )
         center = parameterization.start()
-        begin = center.copy()
-        if start is not None:
-            begin[: start.size] = start[: begin.size]
+        begin = parameterization.begin(start)
         problem = Problem(
             ConditionalLikelihood(),
             prepared.scores,
@@ -506,8 +563,8 @@ class LevelWeightedCCBN(BaseEstimator):
         has_cells = parameterization.n_free > 0
         patience = PATIENCE[has_cells]
         minimize = partial(lbfgs, problem.loss, begin, self.max_iter, self.tol, patience=patience)
-        if has_cells:
-            minimize = partial(minimize, curvature=_curvature(problem, begin))
+        if has_cells or start is not None:
+            minimize = partial(minimize, curvature=_curvature(problem, begin, prepared.curvatures))
         return parameterization, until_interrupted(minimize, record, context.interrupts)
 
     def _penalty(self, parameterization: LevelWeights, center: np.ndarray) -> _LevelPenalty:
