@@ -31,9 +31,18 @@ COMPARED = (
 )
 # Where all of that takes hours: variables as the class, and sets of evidence for each of them.
 PARTLY = {
-    **{"andes": (60, 10), "pigs": (20, 10), "barley": (10, 5), "pathfinder": (5, 20)},
-    **{"link": (5, 5), "munin1": (5, 5), "munin": (2, 2), "munin2": (2, 2), "munin3": (2, 2)},
-    **{"munin4": (2, 2), "diabetes": (2, 2), "mildew": (2, 5)},
+    "andes": (60, 10),
+    "pigs": (20, 10),
+    "barley": (10, 5),
+    "pathfinder": (5, 20),
+    "link": (5, 5),
+    "munin1": (5, 5),
+    "munin": (2, 2),
+    "munin2": (2, 2),
+    "munin3": (2, 2),
+    "munin4": (2, 2),
+    "diabetes": (2, 2),
+    "mildew": (2, 5),
 }
 LEARNED = (
     *("cancer", "earthquake", "survey", "asia", "sachs", "child", "insurance", "alarm", "water"),
