@@ -59,7 +59,7 @@ from discbayes.data import Encoded, FrameEncoder
 from discbayes.data.frames import make_frame
 from discbayes.data.targets import weight_array
 from discbayes.engine import Context, Interrupts, Progress, parallel_map
-from discbayes.explanations import explain, explain_pool
+from discbayes.explanations import Explanation, explain, explain_pool
 from discbayes.network import CLASS, CPTs, Layout, Structure, absorb_class
 from discbayes.parameters import MaximumAPosteriori, MaximumLikelihood
 from discbayes.parameters.generative import class_counts
@@ -219,7 +219,7 @@ class ErrorBars:
         pooled = isinstance(self._posterior, PooledPosterior)
         if pooled:
             self.classifier.encode(X)  # which refuses evidence, as explain does
-        explained = explain_pool if pooled else explain
+        explained: Callable[..., Explanation] = explain_pool if pooled else explain
         observed, draws, codes = self._observe(X)
         found = np.array([explained(draw, codes).contributions for draw in draws])
         return self._ends(found, explained(observed, codes).contributions, level)
