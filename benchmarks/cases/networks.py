@@ -1,5 +1,5 @@
 """Published networks (BIF files of the folder DISCBAYES_NETWORKS): posteriors of every variable
-beside those of pyAgrum, and networks that are learned from rows that they draw.
+beside those of pyAgrum.
 
 Until version 1.0.0 the wheel of pgmpy has the files, in ``pgmpy/utils/example_models``, packed by
 gzip.
@@ -10,17 +10,14 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-import time
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
-from discbayes import BayesNet, BayesNetClassifier, Likelihood, Not, OneOf, read_bif
+from discbayes import BayesNet, Likelihood, Not, OneOf, read_bif
 from discbayes.inference import TooManyCellsError
 from suite.measure import Row, Skip, below, noted, of
 
@@ -30,51 +27,33 @@ COMPARED = (
 )
 # Where all of that takes hours: variables as the class, and sets of evidence for each of them.
 PARTLY = {
-    "win95pts": (76, 10),
-    "hepar2": (70, 10),
-    "hailfinder": (56, 10),
-    "andes": (20, 5),
-    "pigs": (5, 5),
-    "pathfinder": (2, 10),
-    "barley": (3, 3),
+    "win95pts": (76, 4),
+    "hepar2": (70, 4),
+    "hailfinder": (56, 4),
+    "andes": (20, 3),
+    "pigs": (5, 3),
+    "barley": (2, 3),
     "link": (2, 3),
     "munin1": (2, 3),
-    "munin": (1, 2),
-    "munin2": (1, 2),
-    "munin3": (1, 2),
-    "munin4": (1, 2),
-    "diabetes": (1, 2),
-    "mildew": (1, 2),
+    "pathfinder": (2, 5),
+    "munin": (1, 1),
+    "munin2": (1, 1),
+    "munin3": (1, 1),
+    "munin4": (1, 1),
+    "diabetes": (1, 1),
+    "mildew": (1, 1),
 }
-LEARNED = (
-    *("cancer", "earthquake", "survey", "asia", "sachs", "child", "insurance", "alarm", "water"),
-    *("win95pts", "hepar2", "hailfinder", "barley"),
-)
 TRIED = ("cancer",)
 N_SETS = 100  # of evidence, for each variable
-N_ROWS, N_TEST = 5_000, 2_000
-MAX_TARGETS = 12  # classes that networks are learned for
 MAX_CELLS = 1_000_000_000  # that a posterior may compute: ten times the default
 MAX_FILE_CELLS = 100_000_000  # of the tables of a file: ten times the default
-LEARNED_BY = {
-    "blanket": BayesNetClassifier("blanket", "map"),
-    "TAN-MAP": BayesNetClassifier("tan", "map"),
-}
-LEARNERS = {"posteriors": read_bif, **LEARNED_BY}
+LEARNERS = {"posteriors": read_bif}
 
 
 def run(smoke: bool) -> Iterator[Row]:
     whole = dict.fromkeys(COMPARED, (None, N_SETS))
     for name, (n_targets, n_sets) in ({TRIED[0]: (None, 2)} if smoke else whole | PARTLY).items():
         yield from of("posteriors", *_posteriors(name, n_targets, n_sets))
-    means = []
-    for name in TRIED if smoke else LEARNED:
-        rows = list(_learned(name, smoke))
-        means.append((rows[0].ours, rows[0].peer))
-        yield from rows
-    ours, tree = np.mean(means, axis=0).tolist()
-    what = f"all: learned networks, mean of {len(means)} networks, log loss"
-    yield from of("blanket", Row(what, ours, "nats", "<= TAN", ours <= tree, tree, ours / tree))
 
 
 def path_of(name: str) -> Path:
@@ -88,9 +67,6 @@ def path_of(name: str) -> Path:
 def variables(path: Path) -> list[str]:
     """The names of all variables of a file."""
     return re.findall(r"^variable\s+(\S+)", path.read_text("utf-8"), re.MULTILINE)
-
-
-# ---- posteriors
 
 
 @dataclass
@@ -174,10 +150,10 @@ def _difference(
         engine.setEvidence(given)
         try:
             engine.makeInference()
+            if engine.evidenceProbability() <= 0:
+                continue
             expected = engine.posterior(target).toarray()
         except gum.GumException:  # the evidence has probability zero
-            continue
-        if not abs(expected.sum() - 1) < 1e-6:  # here, too
             continue
         found += Compared(float(np.abs(ours - expected).max()), 1)
     return found
@@ -206,60 +182,3 @@ def random_evidence(
             likelihood, known = ~likelihood, Not(known)
         evidence[feature.name], given[feature.name] = known, likelihood.astype(float).tolist()
     return evidence, given
-
-
-# ---- learned networks
-
-
-def _learned(name: str, smoke: bool) -> Iterator[Row]:
-    """Mean log loss over classes, and processor time of a fit, beside a tree."""
-    path = path_of(name)
-    names = np.array(variables(path))
-    chosen = np.sort(np.random.default_rng(0).permutation(names.size)[:MAX_TARGETS])
-    n_rows = 300 if smoke else N_ROWS
-    found, seconds = losses(path, names[chosen].tolist(), n_rows)
-    ours, tree = (float(np.nanmean(found[learner])) for learner in LEARNED_BY)
-    # rows of all classes are of one network: the mean over classes is one observation for each
-    differences = np.nanmean(found["blanket"] - found["TAN-MAP"], axis=0)
-    error = float(np.nanstd(differences) / np.sqrt(differences.size))
-    what = f"{name}: learned from {n_rows:,} rows, mean of {chosen.size} classes"
-    required = "<= TAN, beyond two standard errors"
-    ok = ours - tree <= 2 * error
-    yield from of(
-        "blanket",
-        Row(f"{what}, log loss", ours, "nats", required, ok, tree, ours / tree),
-        noted(f"{what}, standard error of the difference", error, unit="nats"),
-        noted(f"{what}, processor time", seconds["blanket"]),
-    )
-    yield from of("TAN-MAP", noted(f"{what}, processor time of TAN", seconds["TAN-MAP"]))
-
-
-def losses(
-    path: Path, targets: Sequence[str], n_rows: int
-) -> tuple[dict[str, np.ndarray], dict[str, float]]:
-    """The log losses of other rows, class by class, and the seconds of a fit, by learner.
-
-    A row whose class no training row has is NaN.
-    """
-    found: dict[str, list[np.ndarray]] = {learner: [] for learner in LEARNED_BY}
-    taken: dict[str, list[float]] = {learner: [] for learner in LEARNED_BY}
-    for target in targets:
-        net = read_bif(path, target)
-        X, y = net.sample(n_rows + N_TEST, random_state=0, library="pandas")
-        if len(set(y[:n_rows])) < 2:
-            continue
-        for learner, made in LEARNED_BY.items():
-            started = time.process_time()
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)
-                clf = clone(made).fit(X[:n_rows], y[:n_rows])
-            taken[learner].append(time.process_time() - started)
-            place = {label: k for k, label in enumerate(clf.classes_)}
-            known = np.array([k for k in range(n_rows, n_rows + N_TEST) if y[k] in place])
-            shares = clf.predict_proba(X.iloc[known])
-            own = shares[np.arange(known.size), [place[y[k]] for k in known]]
-            loss = np.full(N_TEST, np.nan)
-            loss[known - n_rows] = -np.log(np.maximum(own, 1e-15))
-            found[learner].append(loss)
-    means = {learner: float(np.mean(values)) for learner, values in taken.items()}
-    return {learner: np.array(values) for learner, values in found.items()}, means

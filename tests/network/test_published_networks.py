@@ -12,7 +12,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
-from cases import networks
+from cases import blankets, networks
 
 pytestmark = pytest.mark.skipif(
     networks.FOLDER not in os.environ, reason="DISCBAYES_NETWORKS names no folder of BIF files"
@@ -33,5 +33,5 @@ def test_posteriors_are_those_of_pyagrum(name, tmp_path):
     [("asia", ["lung", "either"]), ("sachs", ["Erk", "PKA"]), ("child", ["Disease", "LungFlow"])],
 )
 def test_learned_networks_have_at_most_the_loss_of_trees(name, targets):
-    found, _ = networks.losses(networks.path_of(name), targets, networks.N_ROWS)
+    found, _ = blankets.losses(networks.path_of(name), targets, blankets.N_ROWS)
     assert found["blanket"].mean() <= found["TAN-MAP"].mean()
