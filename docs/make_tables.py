@@ -207,21 +207,32 @@ def networks() -> str:
         "|:--|--:|--:|--:|--:|--:|--:|",
     ]
     found: dict[str, dict[str, list[str]]] = {}
-    for row in read("networks"):
+    for row in [*read("networks"), *read("blankets")]:
         name, what = row["what"].split(": ", 1)
         cells = found.setdefault(name, {"posteriors": ["–", "–"]})
         if "through a BIF file" in what:
             continue
-        if what.endswith(" posteriors, difference to pyAgrum"):
+        if what.endswith("difference to pyAgrum"):
             cells["posteriors"] = [what.split()[0], f"{float(row['ours']):.0e}"]
         elif what.endswith("log loss"):
             cells["loss"] = [f"{float(row[column]):.4f}" for column in ("ours", "peer")]
-        else:
+        elif "processor time" in what:
             cells.setdefault("time", []).append(short(row["ours"]))
     for name, cells in found.items():
-        shown = [*cells["posteriors"], *cells["loss"], *cells["time"]]
+        shown = [*cells["posteriors"], *cells.get("loss", "––"), *cells.get("time", "––")]
         lines.append(f"| {name} | {' | '.join(shown)} |")
     return "\n".join(lines)
+
+
+def mean_of_networks(*without: str) -> str:
+    """The mean log loss of learned networks and of trees, over published networks."""
+    kept = [
+        [float(row["ours"]), float(row["peer"])]
+        for row in read("blankets")
+        if row["what"].endswith("log loss") and row["what"].split(": ")[0] not in without
+    ]
+    ours, trees = (sum(losses) / len(kept) for losses in zip(*kept, strict=True))
+    return f"{ours:.4f} against {trees:.4f}"
 
 
 # ---- tables of the pages of results
@@ -539,6 +550,8 @@ FIGURES = {
     "refits": partial(figure, "bars", "200 refits of a TAN, breast-cancer, processor time"),
     "accuracies-held": accuracies_held,
     "questions-kept": questions_kept,
+    "networks-mean": mean_of_networks,
+    "networks-mean-without-barley": partial(mean_of_networks, "barley"),
     "compiling": partial(
         figure,
         "start",

@@ -7,6 +7,7 @@ of the table.
 from types import ModuleType
 
 from cases import (
+    blankets,
     default,
     error_bars,
     few_rows,
@@ -41,6 +42,7 @@ CASES: dict[str, ModuleType] = {
     "parameters": parameters,
     "margins": margins,
     "networks": networks,
+    "blankets": blankets,
     "bars": error_bars,
     "same": same_decision,
     "questions": questionnaires,

@@ -935,6 +935,11 @@ class CalibratedPosterior:
         return replace(pool, generative=replace(pool.generative, **limits))
 
     @property
+    def members(self) -> tuple[CalibratedPosterior, ...]:
+        """The posterior alone, as a pool has those of its members."""
+        return (self,)
+
+    @property
     def networks(self) -> tuple[BayesNet, ...]:
         """The network, and in a log pool the generative one of observed values."""
         network = self._scored_network

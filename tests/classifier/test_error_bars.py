@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import beta
@@ -9,6 +11,7 @@ from sklearn.base import clone
 
 from discbayes import (
     BayesNetClassifier,
+    BayesNetEnsemble,
     Between,
     MaximumAPosteriori,
     Not,
@@ -20,7 +23,7 @@ from discbayes.bayesnet import BayesNet
 from discbayes.calibration import LogPool
 from discbayes.classifier.error_bars import ErrorBars
 from discbayes.data import Domain, Variable
-from discbayes.network import CPTs, Layout
+from discbayes.network import CPTs, Layout, absorb_class
 
 IRIS = load_dataset("iris")
 
@@ -220,14 +223,95 @@ def test_the_average_has_no_cycle():
 
 
 def test_a_class_with_parents():
-    structure = Structure(((), (), (), ()), class_parents=(3,))
+    structure = Structure(((), (0,), (), ()), class_parents=(2, 3))
     clf = BayesNetClassifier(structure, "map").fit(IRIS.X, IRIS.y)
     bars = clf.bootstrap(IRIS.X, IRIS.y, n=3)
     assert bars.edge_shares()[clf.domain_.names[3], "class"] == 1
     assert bars.interval(IRIS.X[:2])[0].shape == (2, 3)
-    for refused in (bars.average_structure, bars.tables, lambda: clf.dirichlet(IRIS.X, IRIS.y)):
-        with pytest.raises(ValueError, match="needs a class without parents"):
-            refused()
+    assert bars.average_structure() == clf.structure_
+    now = clf.network_.tables("pandas")
+    for found in (bars, clf.dirichlet(IRIS.X, IRIS.y, n=20)):
+        low, high = found.tables(library="pandas")
+        for name, table in now.items():
+            shown = table.columns[-low[name].select_dtypes("number").shape[1] :]
+            assert (low[name][shown] <= high[name][shown]).all(axis=None)
+    low, high = found.contributions(IRIS.X[:2])
+    assert (np.nan_to_num(low) <= np.nan_to_num(high)).all()
+
+
+def test_the_table_of_a_class_with_parents_has_beta_quantiles():
+    clf = BayesNetClassifier([("petal width (cm)", "class")], "map").fit(IRIS.X, IRIS.y)
+    bars = clf.dirichlet(IRIS.X, IRIS.y, n=4000, virtual=0.5)
+    low, high = bars.tables(0.8, "pandas")
+    codes = clf.encode(IRIS.X)[3]
+    counts = np.array([np.bincount(clf.classes_.searchsorted(IRIS.y[codes == v]), minlength=3)
+                       for v in range(clf.domain_.features[3].card)]) + 0.5  # fmt: skip
+    rest = counts.sum(axis=1, keepdims=True) - counts
+    for ends, quantile in ((low, 0.1), (high, 0.9)):
+        cells = ends["class"][[str(label) for label in clf.classes_]].to_numpy()
+        np.testing.assert_allclose(cells, beta.ppf(quantile, counts, rest), rtol=1e-9)
+    # draws have these distributions, and so have their posteriors: no other column matters
+    rows = [{"petal width (cm)": float(IRIS.X["petal width (cm)"][m])} for m in (0, 75, 140)]
+    ends = bars.interval(rows, 0.8)
+    at = clf.encode(rows)[3]
+    for found, quantile in zip(ends, (0.1, 0.9), strict=True):
+        expected = beta.ppf(quantile, counts[at], rest[at])
+        np.testing.assert_allclose(found, expected, rtol=0.15, atol=0.003)
+
+
+def test_intervals_of_a_class_with_parents_hold_the_truth():
+    shares = []
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        root = drawn_network(rng, 4, 3, 2)
+        features = replace(root.parameters, log_prior=np.zeros(2))
+        table = np.log(rng.dirichlet(np.full(2, 3.0), (3, 3)))
+        own = Structure(features.structure.parents, (False, False, True, True))
+        layout = Layout(own, features.layout.cards, 2)
+        log_theta = features.log_theta.copy()
+        for i in (0, 1):  # the parents of the class do not depend on it
+            features.layout.table(log_theta, i)[...] = features.log_table(i)[..., :1]
+        network = replace(
+            root, parameters=absorb_class(CPTs(layout, np.zeros(2), log_theta), (0, 1), table)
+        )
+        clf, X, y = fitted(network, 1500, rng, network.own_structure)
+        rows, _ = inference.sample(network.parameters, 150, rng)
+        rows[:, ::2][rng.random((4, 75)) < 0.4] = 3  # missing
+        shares.append(covered(clf.dirichlet(X, y, n=100), network, rows))
+    assert 0.85 <= np.mean(shares) <= 0.95
+
+
+def test_an_ensemble_is_the_pool_of_refitted_members():
+    clf = BayesNetEnsemble(2, random_state=0).fit(IRIS.X, IRIS.y)
+    bars = clf.bootstrap(IRIS.X, IRIS.y, n=4, random_state=3)
+    rows = IRIS.X[::40]
+    low, high = bars.interval(rows)
+    now = clf.predict_proba(rows)
+    assert ((low <= now + 1e-12) & (now <= high + 1e-12)).all()
+    members = [one.bootstrap(IRIS.X, IRIS.y, n=4, random_state=3) for one in clf.members_]
+    for k, draw in enumerate(bars.draws):
+        logs = [
+            one.draws[k].log_posterior(m.encode(rows))
+            for one, m in zip(members, clf.members_, strict=True)
+        ]
+        scores = clf.scale_ * (np.mean(logs, axis=0) - np.log(clf.class_shares_))
+        expected = np.exp(scores) * clf.class_shares_
+        expected /= expected.sum(axis=1, keepdims=True)
+        np.testing.assert_allclose(draw.posterior(clf.encode(rows)), expected, rtol=1e-9)
+    low, high = bars.contributions(rows)
+    assert (low <= clf.explain(rows).contributions + 1e-9).all()
+    counted = [one.edge_shares() for one in members]
+    assert bars.edge_shares() == {
+        edge: np.mean([shares.get(edge, 0.0) for shares in counted])
+        for edge in {edge for shares in counted for edge in shares}
+    }
+    assert bars.average_structure(0.9).n_edges <= bars.average_structure(0.1).n_edges
+    with pytest.raises(ValueError, match="an ensemble has tables in each of its members"):
+        bars.tables()
+    evidence = {"petal width (cm)": Between(1, None)}
+    assert bars.interval(evidence)[0].shape == (1, 3)
+    with pytest.raises(ValueError, match="petal width"):
+        bars.contributions(evidence)
 
 
 # ---- what is refused

@@ -388,6 +388,14 @@ def test_rounded_rows_are_scaled_and_exact_ones_are_not(tmp_path):
     np.testing.assert_array_equal(exact, np.log([0.6, 0.4]))
 
 
+@pytest.mark.parametrize("last", ["0.399999999", "0.400000001", "0.3999999995"])
+def test_rows_at_the_edge_of_the_tolerance_can_be_written_again(tmp_path, last):
+    # as in munin2: sums of 0.999999999 were taken as they are, and then not as normalized
+    network = from_text(SMALL.replace("0.6, 0.4", f"0.6, {last}"), tmp_path, target="c")
+    assert network.parameters.is_normalized
+    network.to_bif(tmp_path / "again.bif")
+
+
 def test_another_variable_can_be_the_class(tmp_path):
     wine = load_dataset("wine")
     network = BayesNetClassifier([]).fit(wine.X[["hue", "ash"]], wine.y).network_

@@ -10,7 +10,8 @@ draws          what they are
 =============  ===================================================================================
 
 The rows are encoded once: cut points and calibration are those of the classifier, and a log pool
-gets generative estimates of the same weights.
+gets generative estimates of the same weights. A draw of an ensemble is the pool of its members,
+each refitted with the same rows.
 
 An interval of ``dirichlet`` goes from one quantile of the draws to the other; that of a cell is in
 closed form. Refits are biased as the estimate itself is: where few rows are in a cell, smoothing
@@ -24,7 +25,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -35,7 +36,13 @@ from scipy.special import betaincinv, expit, logit
 from discbayes._memory import require_memory
 from discbayes._settings import float_or_nan, is_integer
 from discbayes.bayesnet import BayesNet
-from discbayes.calibration import CalibratedPosterior, Calibration, LogPool, log_odds
+from discbayes.calibration import (
+    CalibratedPosterior,
+    Calibration,
+    LogPool,
+    PooledPosterior,
+    log_odds,
+)
 from discbayes.classifier.calibrating import assign_calibration_folds
 from discbayes.classifier.choosing import choose_network
 from discbayes.classifier.fitting import (
@@ -47,14 +54,15 @@ from discbayes.classifier.fitting import (
     weigh_and_count,
 )
 from discbayes.classifier.training_rows import open_training_rows
-from discbayes.counts import FamilyCounts, SufficientStatistics, count_families
+from discbayes.counts import SufficientStatistics, count_families
 from discbayes.data import Encoded, FrameEncoder
 from discbayes.data.frames import make_frame
 from discbayes.data.targets import weight_array
 from discbayes.engine import Context, Interrupts, Progress, parallel_map
-from discbayes.explanations import explain
-from discbayes.network import CLASS, CPTs, Structure
+from discbayes.explanations import Explanation, explain, explain_pool
+from discbayes.network import CLASS, CPTs, Layout, Structure, absorb_class
 from discbayes.parameters import MaximumAPosteriori, MaximumLikelihood
+from discbayes.parameters.generative import class_counts
 from discbayes.streams import is_source
 
 BOOTSTRAP = "bootstrap"
@@ -63,6 +71,57 @@ LEVEL = 0.9
 _TINY = 1e-300
 
 Interval = tuple[np.ndarray, np.ndarray]
+Draw = CalibratedPosterior | PooledPosterior
+
+
+@dataclass(frozen=True, eq=False)
+class DirichletTables:
+    """The Dirichlet distributions of the rows of all tables, by parameters that are like counts.
+
+    Parameters
+    ----------
+    layout : Layout
+        The layout of the tables of the features.
+    cells : ndarray
+        The parameters of the cells of these tables.
+    class_parents : tuple of int
+        The parents of the class, by position.
+    of_class : ndarray of shape (n_states of the parents ..., n_classes)
+        The parameters of the table of the class.
+    """
+
+    layout: Layout
+    cells: np.ndarray
+    class_parents: tuple[int, ...]
+    of_class: np.ndarray
+
+    def draw(self, rng: np.random.Generator) -> CPTs:
+        """Draw all tables."""
+        layout = self.layout
+        theta = rng.standard_gamma(self.cells)
+        for i, of_class in enumerate(layout.structure.class_children):
+            if not of_class:  # one table, which all classes share
+                table = layout.table(theta, i)
+                table[...] = table[..., :1]
+        theta = np.maximum(theta, _TINY)
+        theta /= layout.row_totals(theta)
+        if not self.class_parents:
+            prior = rng.dirichlet(self.of_class)
+            return CPTs(layout, np.log(np.maximum(prior, _TINY)), np.log(theta))
+        shares = np.maximum(rng.standard_gamma(self.of_class), _TINY)
+        shares /= shares.sum(axis=-1, keepdims=True)
+        features = CPTs(layout, np.zeros(layout.n_classes), np.log(theta))
+        return absorb_class(features, self.class_parents, np.log(shares))
+
+    def ends(self, share: float) -> tuple[Interval, Interval]:
+        """Return the ends of the intervals of the class and of all cells in closed form."""
+        low, high = share / 2, 1 - share / 2
+        totals = self.layout.row_totals(self.cells)
+        of_class = self.of_class.sum(axis=-1, keepdims=True)
+        return (
+            (_beta(low, self.of_class, of_class), _beta(high, self.of_class, of_class)),
+            (_beta(low, self.cells, totals), _beta(high, self.cells, totals)),
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -73,14 +132,14 @@ class ErrorBars:
 
     Parameters
     ----------
-    classifier : BayesNetClassifier
+    classifier : BayesNetClassifier or BayesNetEnsemble
         The fitted classifier.
     kind : {"bootstrap", "dirichlet"}
         Where the draws are from.
-    draws : tuple of CalibratedPosterior
+    draws : tuple of CalibratedPosterior or PooledPosterior
         The draws.
-    counts : FamilyCounts or None
-        The parameters of the Dirichlet distributions, in the place of counts.
+    alphas : DirichletTables or None
+        The Dirichlet distributions of which the draws are.
 
     Examples
     --------
@@ -93,8 +152,8 @@ class ErrorBars:
 
     classifier: Any
     kind: str
-    draws: tuple[CalibratedPosterior, ...]
-    counts: FamilyCounts | None = None
+    draws: tuple[Draw, ...]
+    alphas: DirichletTables | None = None
 
     def interval(self, X: Any, level: float = LEVEL) -> Interval:
         """Return intervals of P(c | x observed).
@@ -157,9 +216,13 @@ class ErrorBars:
         >>> bool((low <= clf.explain(iris.X[:1]).contributions).all())
         True
         """
+        pooled = isinstance(self._posterior, PooledPosterior)
+        if pooled:
+            self.classifier.encode(X)  # which refuses evidence, as explain does
+        explained: Callable[..., Explanation] = explain_pool if pooled else explain
         observed, draws, codes = self._observe(X)
-        found = np.array([explain(draw, codes).contributions for draw in draws])
-        return self._ends(found, explain(observed, codes).contributions, level)
+        found = np.array([explained(draw, codes).contributions for draw in draws])
+        return self._ends(found, explained(observed, codes).contributions, level)
 
     def tables(self, level: float = LEVEL, library: bool | str = "auto") -> tuple[Any, Any]:
         """Return intervals of the cells of all conditional probability tables.
@@ -188,62 +251,52 @@ class ErrorBars:
         [0.27, 0.27, 0.27]
         """
         share = 1 - check_level(level)
-        network = self._posterior.network
-        network.require_root("tables of error bars")
-        tables = network.parameters
-        if self.counts is not None:
-            priors, thetas = self._beta_ends(share)
+        if len(self._posterior.members) > 1:
+            raise ValueError(
+                "an ensemble has tables in each of its members: use"
+                " clf.members_[0].bootstrap(X, y).tables()"
+            )
+        network = self.classifier.network_
+        features, log_class = _apart(network.parameters)
+        if self.alphas is not None:
+            of_class, thetas = self.alphas.ends(share)
         else:
             self._require_one_structure()
-            drawn = [draw.network.parameters for draw in self.draws]
-            of_class = np.array([_odds(one.log_prior) for one in drawn])
-            priors = self._ends(of_class, _odds(tables.log_prior), level)
-            cells = np.array([_odds(one.log_theta) for one in drawn])
-            thetas = self._ends(cells, _odds(tables.log_theta), level)
-            priors, thetas = _expit_both(priors), _expit_both(thetas)
-        if self.classifier.class_prior is not None:  # it is given, and not estimated
-            priors = (network.prior, network.prior)
+            drawn = [_apart(draw.network.parameters) for draw in self._members]
+            odds = np.array([_odds(one) for _, one in drawn])
+            of_class = _expit_both(self._ends(odds, _odds(log_class), level))
+            cells = np.array([_odds(one.log_theta) for one, _ in drawn])
+            thetas = _expit_both(self._ends(cells, _odds(features.log_theta), level))
+        if self.classifier.class_prior is not None and not network.class_parents:
+            of_class = (network.prior, network.prior)  # it is given, and not estimated
         low, high = (
-            replace(
-                network,
-                parameters=CPTs(
-                    tables.layout,
-                    np.log(np.maximum(prior, _TINY)),
-                    np.log(np.maximum(theta, _TINY)),
-                ),
-            ).tables(library)
-            for prior, theta in zip(priors, thetas, strict=True)
+            _with_tables(network, np.log(np.maximum(one, _TINY)), np.log(np.maximum(theta, _TINY)))
+            for one, theta in zip(of_class, thetas, strict=True)
         )
-        return low, high
-
-    def _beta_ends(self, share: float) -> tuple[Interval, Interval]:
-        """Return the ends of the intervals of the class and of all cells in closed form."""
-        assert self.counts is not None
-        of_class, cells = self.counts.class_count, self.counts.cells
-        totals = self.counts.layout.row_totals(cells)
-        low, high = share / 2, 1 - share / 2
-        return (
-            (_beta(low, of_class, of_class.sum()), _beta(high, of_class, of_class.sum())),
-            (_beta(low, cells, totals), _beta(high, cells, totals)),
-        )
+        return low.tables(library), high.tables(library)
 
     def _require_one_structure(self) -> None:
         """Refuse draws whose tables are not those of the classifier."""
-        own = self._posterior.network.structure
-        if any(draw.network.structure != own for draw in self.draws):
+        own = self.classifier.network_.own_structure
+        if any(draw.network.own_structure != own for draw in self._members):
             raise ValueError(
                 "the draws have other edges than the classifier, and so other tables: use"
                 " clf.dirichlet, or fix the edges with structure=clf.structure_"
             )
 
+    @property
+    def _members(self) -> Iterator[CalibratedPosterior]:
+        """The networks of all draws with their calibration: several of each draw of a pool."""
+        return (member for draw in self.draws for member in draw.members)
+
     # ---- edges
 
     @cached_property
     def _edges(self) -> Counter[tuple[int, int]]:
-        """In how many draws each edge is, those of the class with its position."""
+        """In how many networks of draws each edge is, those of the class with its position."""
         found: Counter[tuple[int, int]] = Counter()
-        for draw in self.draws:
-            structure = draw.network.own_structure
+        for member in self._members:
+            structure = member.network.own_structure
             for child, parents in enumerate(structure.parents):
                 found.update((parent, child) for parent in parents)
                 found[CLASS, child] += structure.class_children[child]
@@ -303,12 +356,15 @@ class ErrorBars:
         >>> set(clf.bootstrap(iris.X, iris.y, n=5).edge_shares().values())
         {1.0}
         """
-        n = len(self.draws)
         return {
-            (self._name(parent), self._name(child)): count / n
+            (self._name(parent), self._name(child)): count / self._n_networks
             for (parent, child), count in self._edges.items()
             if count
         }
+
+    @property
+    def _n_networks(self) -> int:
+        return sum(len(draw.members) for draw in self.draws)
 
     def average_structure(self, share: float = 0.5) -> Structure:
         """Return the structure of the edges that are in more than a share of the draws.
@@ -335,17 +391,16 @@ class ErrorBars:
         >>> BayesNetClassifier(average, "map").fit(wine.X, wine.y).structure_ == average
         True
         """
-        least = float_or_nan(share) * len(self.draws)
+        least = float_or_nan(share) * self._n_networks
         if not 0 <= float_or_nan(share) < 1:
             raise ValueError(f"share={share!r} must be a number from 0 up to, and without, 1")
-        for draw in self.draws:
-            draw.network.require_root("average_structure")
         edges, n_features = self._edges, len(self.classifier.domain_.features)
         pairs = sorted(
-            {(min(edge), max(edge)) for edge in edges if CLASS not in edge},
+            {(min(edge), max(edge)) for edge in edges},
             key=lambda pair: (-edges[pair] - edges[pair[::-1]], pair),
         )
-        parents: list[list[int]] = [[] for _ in range(n_features)]
+        # by position; that of the class is CLASS
+        parents: dict[int, list[int]] = {node: [] for node in (CLASS, *range(n_features))}
         for pair in pairs:
             if edges[pair] + edges[pair[::-1]] <= least:
                 break
@@ -354,22 +409,21 @@ class ErrorBars:
                 if not _is_above(parents, child, parent):
                     parents[child].append(parent)
                     break
-        of_class = tuple(edges[CLASS, child] > least for child in range(n_features))
-        return Structure(tuple(map(tuple, parents)), of_class)
+        groups = [[p for p in parents[i] if p != CLASS] for i in range(n_features)]
+        of_class = tuple(CLASS in parents[i] for i in range(n_features))
+        return Structure(tuple(map(tuple, groups)), of_class, tuple(parents[CLASS]))
 
     # ---- intervals
 
-    def _observe(
-        self, X: Any
-    ) -> tuple[CalibratedPosterior, Iterator[CalibratedPosterior], np.ndarray]:
+    def _observe(self, X: Any) -> tuple[Draw, Iterator[Draw], Any]:
         """Return the posterior and the draws with the evidence of rows, and their codes."""
         codes, columns = self.classifier._encode_evidence(X)
         draws = (draw.with_evidence(columns) for draw in self.draws)
         return self._posterior.with_evidence(columns), draws, codes
 
     @property
-    def _posterior(self) -> CalibratedPosterior:
-        posterior: CalibratedPosterior = self.classifier.calibrated_posterior()
+    def _posterior(self) -> Draw:
+        posterior: Draw = self.classifier.calibrated_posterior()
         return posterior
 
     def _ends(self, draws: np.ndarray, now: np.ndarray, level: float) -> Interval:
@@ -392,8 +446,23 @@ def check_level(level: Any) -> float:
     return float(level)
 
 
-def _is_above(parents: Sequence[Sequence[int]], above: int, below: int) -> bool:
-    """Return whether a feature is another one, or an ancestor of it."""
+def _apart(tables: CPTs) -> tuple[CPTs, np.ndarray]:
+    """Return the tables of the features, and the logarithms of the table of the class."""
+    own = tables.class_table
+    return (tables, tables.log_prior) if own is None else (own.features, own.log_table)
+
+
+def _with_tables(network: BayesNet, log_class: np.ndarray, log_theta: np.ndarray) -> BayesNet:
+    """Return the network with other cells in the tables of the class and of the features."""
+    own = network.parameters.class_table
+    if own is None:
+        return replace(network, parameters=CPTs(network.parameters.layout, log_class, log_theta))
+    features = CPTs(own.features.layout, own.features.log_prior, log_theta)
+    return replace(network, parameters=absorb_class(features, own.parents, log_class))
+
+
+def _is_above(parents: Mapping[int, Sequence[int]], above: int, below: int) -> bool:
+    """Return whether a node is another one, or an ancestor of it."""
     if above == below:
         return True
     return any(_is_above(parents, above, parent) for parent in parents[below])
@@ -448,6 +517,21 @@ def bootstrap(
     return ErrorBars(classifier, BOOTSTRAP, tuple(draws))
 
 
+def bootstrap_ensemble(
+    ensemble: Any, X: Any, y: Any, n: int, sample_weight: Any, random_state: Any
+) -> ErrorBars:
+    """Refit the members of an ensemble, with the same rows in each draw."""
+    if random_state is None:
+        random_state = int(np.random.default_rng().integers(2**32))
+    of_members = [
+        bootstrap(member, X, y, n, sample_weight, random_state).draws
+        for member in ensemble.members_
+    ]
+    pool = ensemble.calibrated_posterior()
+    draws = tuple(replace(pool, members=members) for members in zip(*of_members, strict=True))
+    return ErrorBars(ensemble, BOOTSTRAP, draws)
+
+
 def dirichlet(
     classifier: Any, X: Any, y: Any, n: int, virtual: float, sample_weight: Any, random_state: Any
 ) -> ErrorBars:
@@ -462,7 +546,6 @@ def dirichlet(
             ' Dirichlet distributions: use parameters="map", or clf.bootstrap'
         )
     network = classifier.network_
-    network.require_root("dirichlet")
     rows: Any = None
     if X is not None:
         rows = _training_rows(classifier, X, y, sample_weight)
@@ -470,23 +553,16 @@ def dirichlet(
     else:
         rows = _kept_counts(classifier, plan)
         counts = rows.counts
-    layout = network.parameters.layout
+    layout = _apart(network.parameters)[0].layout
     families = count_families(rows, layout, counts)
-    cells = layout.pool_columns(families.cells) + virtual
-    alphas = FamilyCounts(layout, families.class_count + virtual, cells)
+    above = network.own_structure.class_parents
+    of_class = class_counts(rows, counts, above, None) if above else families.class_count
+    cells = layout.pool_columns(families.cells)
+    alphas = DirichletTables(layout, cells + virtual, above, of_class + virtual)
     _require_memory(n, network)
 
     def draw(rng: np.random.Generator) -> CalibratedPosterior:
-        theta = rng.standard_gamma(alphas.cells)
-        for i, of_class in enumerate(layout.structure.class_children):
-            if not of_class:  # one table, which all classes share
-                table = layout.table(theta, i)
-                table[...] = table[..., :1]
-        theta = np.maximum(theta, _TINY)
-        theta /= layout.row_totals(theta)
-        prior = rng.dirichlet(alphas.class_count)
-        tables = CPTs(layout, np.log(np.maximum(prior, _TINY)), np.log(theta))
-        drawn = make_network(plan, network.domain, tables, counts.class_count)
+        drawn = make_network(plan, network.domain, alphas.draw(rng), counts.class_count)
         return CalibratedPosterior(drawn, classifier.classes_, classifier.calibration_)
 
     draws = _quietly(draw, np.random.default_rng(random_state).spawn(n), classifier.n_jobs)

@@ -1087,7 +1087,8 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
         """Draw the tables from their posterior distribution: error bars of generative estimates.
 
         The structure is taken for granted. The method exists for the parameters "ml" and "map",
-        whose tables have Dirichlet distributions given the counts.
+        whose tables have Dirichlet distributions given the counts, also that of a class with
+        parents.
 
         Parameters
         ----------

@@ -133,7 +133,10 @@ class PooledExplanation(Explanation):
 
 
 def explain_pool(
-    pool: PooledPosterior, codes: Sequence[np.ndarray], table: Table, against: int | None = None
+    pool: PooledPosterior,
+    codes: Sequence[np.ndarray],
+    table: Table | None = None,
+    against: int | None = None,
 ) -> PooledExplanation:
     """Return the contributions of all known values, against all other classes or one.
 
@@ -143,8 +146,8 @@ def explain_pool(
         The pool.
     codes : sequence of ndarray
         The rows as codes of each member.
-    table : Table
-        The rows as they were read.
+    table : Table or None
+        The rows as they were read, of which the explanation shows the values.
     against : int or None
         Position of the class that others are compared with.
     """
@@ -215,9 +218,11 @@ def _log_logarithmic_mean(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.maximum(a, b) + np.where(small, -away / 2, np.log(np.where(small, 1.0, ratio)))
 
 
-def _texts(table: Table, known: np.ndarray) -> np.ndarray:
+def _texts(table: Table | None, known: np.ndarray) -> np.ndarray:
     """Return values as they were given; None where they are not known."""
     texts = np.full(known.shape, None, dtype=object)
+    if table is None:
+        return texts
     for i in range(known.shape[1]):
         rows = np.flatnonzero(known[:, i])
         missing = table.missing_mask()[i, rows]  # a value of its own, where that is the setting

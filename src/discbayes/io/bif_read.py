@@ -309,8 +309,8 @@ class NetworkReader:
                 problem = "is missing"
             line = next((line for given, _, line in block.rows if given == states), block.line)
             self._fail(line, f"the row {_shown(states)} of {block.child!r} {problem}")
-        # rows that sum to one keep their bits
-        return np.where(off >= NORMALIZED_TOLERANCE, cells / total, cells)
+        # rows that sum to one keep their bits; half the tolerance, as logarithms round them again
+        return np.where(off >= NORMALIZED_TOLERANCE / 2, cells / total, cells)
 
     # ---- properties that `write_bif` has stored
 
