@@ -670,7 +670,7 @@ def test_a_changed_byte(seed, good, tmp_path):
         (b'{"format": "discbayes-model"}', "version must be a whole number"),
         (b'{"format": "discbayes-model", "version": 1}', "missing 'library'"),
         (
-            b'{"format": "discbayes-model", "version": 5, "library": "9.9"}',
+            b'{"format": "discbayes-model", "version": 6, "library": "9.9"}',
             "written by a newer discbayes .9.9",
         ),
         (b'{"format": "discbayes-model", "version": 0}', "version must be at least 1"),
