@@ -137,6 +137,23 @@ def default_of_many_values() -> None:
 
 
 @use
+def default_of_groups() -> None:
+    """The default classifier where values of two bytes are in groups."""
+    from discbayes import BayesNetClassifier
+
+    X, y = table(3, n_rows=9_000)
+    rng = np.random.default_rng(1)
+    for name in "de":
+        tells = np.where(rng.random(len(y)) < 0.6, y, rng.integers(0, 3, len(y)))
+        X[name] = [f"v{k}" for k in 3 * rng.integers(0, 86, len(y)) + tells]
+    for rows, weight in ((X, None), (masked(X), np.linspace(0.5, 2.0, len(y)))):
+        model = BayesNetClassifier().fit(rows, y, weight)
+        assert any(variable.groups for variable in model.domain_.features)
+        for some in (X[:300], X[:3], masked(X[:300])):
+            model.predict_proba(some)
+
+
+@use
 def ensemble() -> None:
     """An ensemble."""
     from discbayes import BayesNetEnsemble

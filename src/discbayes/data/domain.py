@@ -310,8 +310,9 @@ class Domain:
         The features.
     target : Variable
         The class.
-    finer : Domain, optional
-        The domain of which the values of this one are the states.
+    n_grouped : tuple of int, optional
+        For each feature the number of values that its own values are groups of, 0 for other
+        features. None where no values are groups.
 
     Examples
     --------
@@ -324,7 +325,7 @@ class Domain:
 
     features: tuple[Variable, ...]
     target: Variable
-    finer: Domain | None = field(default=None, compare=False, repr=False)
+    n_grouped: tuple[int, ...] | None = field(default=None, compare=False, repr=False)
 
     @property
     def names(self) -> list[str]:
@@ -417,7 +418,9 @@ class Domain:
 
     @cached_property
     def _coarse(self) -> Domain:
-        return Domain(tuple(variable.coarse for variable in self.features), self.target, self)
+        n_grouped = tuple(0 if one.groups is None else one.card for one in self.features)
+        coarse = tuple(variable.coarse for variable in self.features)
+        return Domain(coarse, self.target, n_grouped if any(n_grouped) else None)
 
     def position(self, name: str) -> int:
         """Return the position of a feature.

@@ -219,11 +219,9 @@ class TableSizes:
 
 def _widths(domain: Domain) -> np.ndarray:
     """Return the cards of features, or a tenth of the values of which they are groups."""
-    if domain.finer is None:
+    if domain.n_grouped is None:
         return domain.cards
-    has_groups = np.array([variable.groups is not None for variable in domain.finer.features])
-    by_value = -(-domain.finer.cards // CELLS_PER_STATE)
-    return np.where(has_groups, np.maximum(domain.cards, by_value), domain.cards)
+    return np.maximum(domain.cards, -(-np.array(domain.n_grouped) // CELLS_PER_STATE))
 
 
 def warn_of_sparse_columns(data: Any, counts: Counts) -> None:
