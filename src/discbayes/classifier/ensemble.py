@@ -66,7 +66,8 @@ N_STATES = (4, 9)  # the smallest and the largest number of coarse intervals of 
 MAX_MEMBERS = 1000
 # Iterations of the weights of a member: a pool gains nothing by more. Those of members that are
 # compared are fewer, and fewer still where a fit begins with that of another penalty.
-MAX_ITER, HELD_OUT_ITER, PENALTY_ITER = 40, 20, 6
+MAX_ITER = 40
+HELD_OUT_ITER, PENALTY_ITER = 20, 6
 TOLERANCE = 1e-4  # of members that are compared
 N_FOLDS = 5
 SETTINGS_OF_MEMBERS = (

@@ -696,9 +696,9 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
         >>> iris = load_dataset("iris")
         >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
         >>> clf.explain(iris.X.iloc[[60]])
-        prior: −1.0 for versicolor
-        petal width (cm) in [0.8, 1.05): +3.5 for versicolor
-        petal length (cm) in [3.4, 3.65): +3.2 for versicolor
+        prior: −0.79 for versicolor
+        petal length (cm) in [3.4, 3.65): +2.9 for versicolor
+        petal width (cm) in [0.8, 1.05): +2.4 for versicolor
         ...
         """
         posterior, codes = self._observe(X, class_prior)
@@ -794,8 +794,8 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
         >>> iris = load_dataset("iris")
         >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
         >>> clf.counterfactual(iris.X.iloc[[60]], keep="petal width (cm)")
-        now: versicolor with the probability 0.988
-        1 change, the fewest possible, leads to setosa with the probability 0.939:
+        now: versicolor with the probability 0.984
+        1 change, the fewest possible, leads to setosa with the probability 0.875:
           petal length (cm) from [3.4, 3.65) to [1.35, 1.45) (now 3.5, then just below 1.45)
         ...
         """

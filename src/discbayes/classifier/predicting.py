@@ -247,7 +247,7 @@ class PosteriorClassifier(ClassifierMixin, BaseEstimator):
         >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
         >>> costs = {"virginica": {"setosa": 1000}}
         >>> clf.expected_costs(iris.X.iloc[[0]], costs).round(1).tolist()
-        [[1.7, 0.0, 0.0]]
+        [[2.2, 0.0, 0.0]]
         """
         if is_source(X):
             return self._predict_source(X, "expected_costs", costs=costs, class_prior=class_prior)
@@ -367,7 +367,7 @@ class PosteriorClassifier(ClassifierMixin, BaseEstimator):
         >>> from discbayes import BayesNetClassifier, load_dataset
         >>> iris = load_dataset("iris")
         >>> round(BayesNetClassifier().fit(iris.X, iris.y).score(iris.X, iris.y), 2)
-        0.97
+        0.96
         """
         if not is_source(X):
             # read as in fit: numpy truncates members of enumerations in lists

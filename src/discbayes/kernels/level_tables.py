@@ -399,8 +399,8 @@ def _add_free_gradient(levels, feature, slope, free_cells, places, widths, cells
     place of the first one: ``slope`` is not read again.
     """
     n_classes, width = widths
-    start, card, n = levels.state_start[feature], levels.cards[feature], np.uint64(n_classes)
-    first = 0
+    start, card = levels.state_start[feature], levels.cards[feature]
+    n, first = np.uint64(n_classes), 0
     while first < card:
         state, last = levels.state_of[start + first], first + 1
         while last < card and levels.state_of[start + last] == state:
