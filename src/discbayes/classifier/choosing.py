@@ -80,7 +80,8 @@ PENALTIES = (30.0, 10.0, 3.0, 1.0, 0.3, 0.1)  # of free parameters
 WEIGHT_PENALTY = 10.0
 WEIGHT_PENALTIES = ((30.0, 100.0), (3.0, 1.0))
 HIDDEN_SHARES = 0.1, 0.5  # of values that are hidden to learn the weights of a pool: from, to
-ENOUGH_HIDDEN, MAX_DRAWS = 1_000, 4  # rows with hidden values: few rows are taken several times
+# about so many rows have hidden values: a share of many rows; few rows are taken several times
+ENOUGH_HIDDEN, MAX_DRAWS = 1_000, 4
 MAX_HIDDEN_CELLS = 300_000  # that marginalize the hidden values of a row: one with more is not used
 
 
@@ -174,7 +175,8 @@ def choose_network(
         # a user who asks for missing="value" means it in every row
         unusual = UNUSUAL if plan.chooses_missing and plan.encoder.missing == "value" else 0.0
         n_draws = int(np.clip(ENOUGH_HIDDEN // folds.rows.size, 1, MAX_DRAWS))
-        hidden = [part.hide(chosen, unusual, n_draws) for part in parts] if pools else []
+        share = ENOUGH_HIDDEN / folds.rows.size
+        hidden = [part.hide(chosen, unusual, n_draws, share) for part in parts] if pools else []
     plan = _with_choice(plan, chosen)
     plan.parameters.begin_with = parts[0].fitted(chosen)
     plan.parameters.tol = float(
@@ -410,12 +412,17 @@ class HeldOutFold:
         """The share of missing values in the rows to learn from."""
         return share_missing(self.data, self.counts)
 
-    def hide(self, choice: Choice, unusual: float, n_draws: int) -> PredictedRows:
-        """Hide values of the held-out rows, several times, and return what networks predict."""
+    def hide(self, choice: Choice, unusual: float, n_draws: int, share: float) -> PredictedRows:
+        """Hide values of a share of the held-out rows, and return what networks predict of them.
+
+        Where there are few rows, values of each of them are hidden several times.
+        """
         network, generative = self._networks(choice)
         pool = LogPool(network.prior, generative, 1.0, unusual=unusual)
         codes = np.concatenate([self._hidden(pool, draw) for draw in range(n_draws)], axis=1)
         rows = np.tile(np.arange(self.classes.size), n_draws)
+        taken = np.tile(self._some_rows(share), n_draws)
+        rows, codes = rows[taken], codes[:, taken]
         taken = _is_cheap(network, codes)
         rows, codes = rows[taken], np.ascontiguousarray(codes[:, taken])
         hidden = pool.hidden(codes)
@@ -427,6 +434,13 @@ class HeldOutFold:
             pool.share_missing(hidden),
             pool.usual(codes),
         )
+
+    def _some_rows(self, share: float) -> np.ndarray:
+        """Return which held-out rows are about a share of them, by what is in the rows."""
+        taken = numbers_of_content(self.codes, self.weight, MAX_DRAWS)[0] < share
+        if 2 * taken.sum() < share * taken.size:  # many rows are alike
+            taken[:] = True
+        return taken
 
     def _networks(self, choice: Choice) -> list[BayesNet]:
         """Return the network of a choice that was compared, and its generative estimates."""
