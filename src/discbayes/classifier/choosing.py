@@ -71,7 +71,7 @@ MAX_FINAL_ITER = 500  # of the fit on all rows, which ends before
 FINAL_SHARE, FINAL_TOLERANCE = 3e-4, (2e-5, 1e-4)
 MAX_CHOICE_ROWS = 20_000  # that compared networks learn from: more rarely change the choice
 MIN_GAIN = 0.5  # standard errors, for more parameters
-MIN_PARENT_GAIN = 0.0  # for another parent
+MIN_PARENT_GAIN = 0.0  # for another parent, which helps the generative estimates as well
 # standard errors of a loss, and of a gain, that are clear without the other folds
 CLEAR_LOSS, CLEAR_GAIN = 1.0, 2.0
 MAX_CELLS = 4_000_000  # of all tables, for more than one parent: a fit takes some seconds
@@ -294,7 +294,7 @@ class ChoiceComparison:
         return found[fold]
 
     def _helps(self, other: Choice, best: Choice) -> bool:
-        """Return whether a choice of more parameters has a smaller loss, beyond chance."""
+        """Return whether a choice has a smaller loss, one of more parameters beyond chance."""
         gain, error = self._gain(other, best)
         more_parents = other.max_parents > best.max_parents
         return gain > (MIN_PARENT_GAIN if more_parents else MIN_GAIN) * error
