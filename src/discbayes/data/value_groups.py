@@ -21,7 +21,7 @@ from discbayes.data.rows import Rows
 CELLS_PER_ROW = 2  # of a table with one parent; of a sparser one most cells are empty
 MIN_ROWS = 2_500  # fewer rows count as these
 FEW_ROWS = 20.0  # of a value whose classes may be chance
-MAX_SHARE_OF_FEW = 0.5  # of the rows of a column, in such values: it has no groups beyond that
+MAX_SHARE_OF_FEW = 1 / 3  # of the rows of a column, in such values: it has no groups beyond that
 MIN_GAIN = 2.0  # standard errors of what a split gains in rows that are left out
 STRENGTHS = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
 _DIGITS = 12  # of what orders values: beyond them is rounding
@@ -97,8 +97,8 @@ def group_by_class(weights: np.ndarray, n_groups: int) -> np.ndarray | None:
     Returns
     -------
     ndarray of int or None
-        The groups, in no order. None if most rows are in values of few rows, or if the others
-        cannot be told apart.
+        The groups, in no order. None if a third of the rows are in values of few rows, or if the
+        others cannot be told apart.
 
     Examples
     --------
