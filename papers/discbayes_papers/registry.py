@@ -15,16 +15,19 @@ from discbayes.evaluation.machine import provenance
 from discbayes.evaluation.result_blocks import Block, Picture, ResultTable, Text, as_markdown
 from discbayes.evaluation.result_store import Result, Store
 from discbayes.evaluation.tasks import run_tasks, unfinished
+from discbayes_papers.causes import OPEN, cause, causes_table, marks
 from discbayes_papers.experiment import PAPERS, Experiment, module_path, read_records
+from discbayes_papers.figures import WORSE
 
 EXPERIMENTS = (
     "p10-table1", "p10-table2", "p10-table4", "p10-table5", "p10-table7", "p10-table7-crcl",
-    "p10-table8", "p10-table11", "p10-table13", "p10-readings", "p10-fig3", "p10-fig7", "p10-fig9",
-    "p10-fig10", "p10-fig13", "p12-table1", "p12-table2", "p12-table3", "p12-fig2-4", "p12-fig5",
-    "c11-theorems", "c11-fig4-5", "c11-table3", "c11-table4", "c11-times", "z17-fig3", "z17-table4",
-    "z17-table5-6", "z17-e-code", "z17-scatter", "z17-convergence", "z17-times", "z17-levels",
-    "p13-fig1", "p13-fig2", "p13-fig3", "p13-table1", "p13-fig4", "default", "peers", "scenarios",
-    "small-tables", "ablation", "unlabeled", "blankets",
+    "p10-table8", "p10-table11", "p10-table13", "p10-readings", "p10-draws", "p10-fig3",
+    "p10-fig7", "p10-fig9", "p10-fig10", "p10-fig13", "p12-table1", "p12-table2", "p12-table3",
+    "p12-fig2-4", "p12-fig5", "c11-theorems", "c11-fig4-5", "c11-table3", "c11-table4",
+    "c11-times", "z17-fig3", "z17-table4", "z17-table5-6", "z17-e-code", "z17-scatter",
+    "z17-convergence", "z17-times", "z17-levels", "p13-fig1", "p13-fig2", "p13-fig3",
+    "p13-table1", "p13-draws", "p13-fig4", "default", "peers", "scenarios", "small-tables",
+    "ablation", "unlabeled", "blankets",
 )  # fmt: skip
 # What cannot be repeated, as its data cannot be had.
 ABSENT = {
@@ -83,7 +86,9 @@ def reproduce(
         if left:  # noted first: whatever ends the run, its rows have their machine
             record_run(store.path, experiment.packages)
         run_tasks(left, store, n_jobs, progress, _figures)
-    blocks = [*_heading(experiment), *experiment.page(store), *_foot(experiment, store, quick)]
+    shown = experiment.page(store)
+    why = causes_table(name, shown)
+    blocks = [*_heading(experiment), *shown, *why, *_foot(experiment, store, quick)]
     folder.mkdir(parents=True, exist_ok=True)
     write_page(folder / f"{name}.md", blocks)
     return blocks
@@ -96,14 +101,16 @@ def write_index(folder: str | Path) -> None:
         _index_row(find(name), folder) for name in EXPERIMENTS if (folder / f"{name}.md").exists()
     ]
     absent = [[name, data] for name, data in ABSENT.items()]
-    header = ["page", "source", "what it shows", "verdict", "why", "stored runs"]
+    header = ["page", "source", "what it shows", "verdict", "why", WORSE, "open", "stored runs"]
     blocks: list[Block] = [
         Text("# The papers' tables and figures, and ours"),
         Text(
             "Made by `discbayes reproduce` from the stored rows; each page says what differs, and"
             " why. Met: what the paper says holds here. Met with a reading: where it leaves"
             " something open, or where a slip of its own, or other data, are allowed for. Not met:"
-            " the page has the cause, as far as it is known."
+            f" the page has the cause, as far as it is known. {WORSE}: how many figures are marked"
+            " as worse than the published ones beyond the tolerance of their table; each page lists"
+            " their causes, and here is how many have none."
         ),
         ResultTable("", header, rows, left=5),
         ResultTable("Not to be had", ["table or figure", "data"], absent, left=2),
@@ -113,6 +120,8 @@ def write_index(folder: str | Path) -> None:
 
 def _index_row(experiment: Experiment, folder: Path) -> list[str]:
     store = Store(folder / ROWS / f"{experiment.rows}.csv", ())
+    marked = marks(experiment.page(store)) if experiment.name in STATUS else []
+    without = sum(cause(experiment.name, mark) == OPEN for mark in marked)
     link = f"[{experiment.name}]({experiment.name}.md)"
     status = STATUS.get(experiment.name, {"verdict": "", "why": ""})
     return [
@@ -121,6 +130,8 @@ def _index_row(experiment: Experiment, folder: Path) -> list[str]:
         experiment.title,
         status["verdict"],
         status["why"],
+        str(len(marked) or ""),
+        str(without or ""),
         str(len(store)),
     ]
 

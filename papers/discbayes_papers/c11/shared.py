@@ -121,7 +121,7 @@ def run_set(task: Task) -> Iterator[Result]:
 
 def answers(tag: str, part: Part, seed: int = 0) -> np.ndarray:
     """The class of each test row by a classifier that was learned from the training rows."""
-    if tag in OTHERS:
+    if tag in OTHERS or tag in others.SETTINGS:
         return others.answers(tag, part, seed)
     recipe = parse(tag.replace(tag.rsplit("-", 1)[0], "TAN")) if tag in VARIANTS else parse(tag)
     structure = learn_structure(part, VARIANTS.get(tag, recipe.structure), seed).value
@@ -190,6 +190,18 @@ def columns(found: Mapping[tuple[str, str], float], pair: Sequence[str]) -> tupl
     """The figures of two recipes on those of the 25 sets that have both."""
     sets = [name for name in SETS if all((name, recipe) in found for recipe in pair)]
     return tuple([found[name, recipe] for name in sets] for recipe in pair)
+
+
+def z_over_draws(
+    store: Store, pair: Sequence[str], draws: Iterable[int], suffix: str = ""
+) -> tuple[list[float], float]:
+    """Z of a pair in each draw that has all sets, and Z of the accuracies averaged over them."""
+    tags = [f"{tag}{suffix}" for tag in pair]
+    found = [columns(figures(store, seed=seed), tags) for seed in draws]
+    full = np.array([both for both in found if len(both[0]) == len(SETS)])  # (draws, 2, sets)
+    if not len(full):
+        return [], math.nan
+    return [wilcoxon(*both).z for both in full], wilcoxon(*full.mean(axis=0)).z
 
 
 def compare_pair(found: Mapping[tuple[str, str], float], pair: Sequence[str]) -> Wilcoxon | None:

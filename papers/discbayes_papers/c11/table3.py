@@ -8,7 +8,6 @@ import numpy as np
 
 from discbayes.evaluation.result_blocks import Block, ResultTable
 from discbayes.evaluation.result_store import Store
-from discbayes.evaluation.statistics import wilcoxon
 from discbayes.evaluation.tasks import Task
 from discbayes_papers.c11 import shared, weka
 from discbayes_papers.c11.shared import ALL_ROWS, NETWORKS, VARIANTS
@@ -76,15 +75,10 @@ def _moved(store: Store, pair: Sequence[str], suffix: str) -> list[str]:
     """The number of draws with all sets, the median and range of Z over them, and Z of the
     means.
     """
-    pair = [f"{tag}{suffix}" for tag in pair]
-    found = [shared.columns(shared.figures(store, seed=seed), pair) for seed in DRAWS]
-    # (draws, 2, sets)
-    full = np.array([both for both in found if len(both[0]) == len(shared.SETS)])
-    if not len(full):
+    z, of_means = shared.z_over_draws(store, pair, DRAWS, suffix)
+    if not z:
         return ["0", *["–"] * 4]
-    z = [wilcoxon(*both).z for both in full]
-    figures = [np.median(z), min(z), max(z), wilcoxon(*full.mean(axis=0)).z]
-    return [str(len(full)), *(f"{figure:.2f}" for figure in figures)]
+    return [str(len(z)), *(f"{one:.2f}" for one in (np.median(z), min(z), max(z), of_means))]
 
 
 def _means(store: Store) -> ResultTable:

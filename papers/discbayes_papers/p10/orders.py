@@ -66,15 +66,15 @@ class Orders:
             network.set_parents(child, found.joining)
 
 
-def random_orders(n_features: int, n_orders: int) -> list[np.ndarray]:
-    """Orders of so many features, always the same ones."""
-    rng = np.random.default_rng(0)
+def random_orders(n_features: int, n_orders: int, seed: int = 0) -> list[np.ndarray]:
+    """Orders of so many features, always the same ones for a seed."""
+    rng = np.random.default_rng(seed)
     return [rng.permutation(n_features) for _ in range(n_orders)]
 
 
-def parts_of(data: str) -> Iterator[Part]:
-    """A data set in each of its splits."""
-    return (load_part(data, fold) for fold in range(n_folds(data)))
+def parts_of(data: str, seed: int = 0) -> Iterator[Part]:
+    """A data set in each of its splits; another seed is another draw of the folds."""
+    return (load_part(data, fold, seed) for fold in range(n_folds(data)))
 
 
 def n_right(tables: CPTs, codes: np.ndarray, y: np.ndarray) -> int:

@@ -6,11 +6,12 @@ from discbayes.evaluation.result_blocks import Block, Text
 from discbayes.evaluation.result_store import Store
 from discbayes.evaluation.tasks import Task
 from discbayes_papers.experiment import Experiment, Figures, read_figures, row_names
-from discbayes_papers.figures import runs_text, table_page
+from discbayes_papers.figures import beside_store, runs_text, table_page
 from discbayes_papers.p10.shared import (
     LARGE,
     QUICK,
     STORE,
+    TRAINED_STORE,
     accuracies,
     accuracies_of,
     random_orders,
@@ -18,6 +19,7 @@ from discbayes_papers.p10.shared import (
     tasks_of,
     trained_runs,
 )
+from discbayes_papers.p10.table7_crcl import by_iterations
 
 # the last column is another data set, which cannot be had; of usps P10 has no figures
 PUBLISHED = read_figures("p10/table1.csv")
@@ -57,6 +59,12 @@ EXPERIMENT = Experiment(
     title="Averages over 25 data sets, and handwritten digits",
     tasks=tasks,
     page=table_page(
-        PUBLISHED, ours, TOLERANCE, columns=COLUMNS, corner="classifier", stored=stored
+        PUBLISHED,
+        ours,
+        TOLERANCE,
+        columns=COLUMNS,
+        corner="classifier",
+        stored=stored,
+        more=lambda store, figures: [by_iterations(beside_store(store, TRAINED_STORE))],
     ),
 )

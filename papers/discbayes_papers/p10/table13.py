@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from math import nan
+
 from discbayes.evaluation.result_blocks import Block, Text
 from discbayes.evaluation.result_store import Store
 from discbayes.evaluation.statistics import win_draw_loss
 from discbayes.evaluation.tasks import Task
+from discbayes_papers.draws import draws_of
 from discbayes_papers.experiment import Experiment, Figures, read_figures
 from discbayes_papers.figures import runs_text, table_page
+from discbayes_papers.p10.draws import drawn
 from discbayes_papers.p10.orders import difference_text
 from discbayes_papers.p10.shared import (
     BY_SIZE,
@@ -61,6 +65,15 @@ def compared(ours: Figures, other: str) -> str:
     )
 
 
+def more(store: Store, figures: Figures) -> list[Block]:
+    """The orders against each other, and the figures that are marked over draws of the folds."""
+    keys = [key for key in PUBLISHED if abs(figures.get(key, nan) - PUBLISHED[key]) > TOLERANCE]
+    return [
+        *(Text(compared(figures, other)) for other in RECIPES[1:]),
+        *draws_of(drawn(store), keys, "Marked figures, over draws of the folds"),
+    ]
+
+
 EXPERIMENT = Experiment(
     name="p10-table13",
     paper="P10",
@@ -73,6 +86,6 @@ EXPERIMENT = Experiment(
         TOLERANCE,
         corner="data set",
         stored=stored,
-        more=lambda store, figures: [Text(compared(figures, other)) for other in RECIPES[1:]],
+        more=more,
     ),
 )

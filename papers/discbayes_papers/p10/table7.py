@@ -11,8 +11,10 @@ from discbayes.evaluation.metrics import binomial_error
 from discbayes.evaluation.result_blocks import Block, ResultTable, Text
 from discbayes.evaluation.result_store import Result, Store
 from discbayes.evaluation.tasks import Task
+from discbayes_papers.draws import Places, draws_of
 from discbayes_papers.experiment import Experiment, Figures, read_figures
 from discbayes_papers.figures import BETTER, WORSE, beside, beside_store, figure_text, runs_text
+from discbayes_papers.p10.draws import FOUR, N_DRAWS, N_FEW, drawn
 from discbayes_papers.p10.shared import (
     BY_SIZE,
     FIXED,
@@ -38,8 +40,6 @@ AVERAGES = read_figures("p10/table7_averages.csv")
 
 # What the averages of P10 say, the worse one first.
 ORDER = (("NB-ML", "TAN-CMI-ML"), ("TAN-CMI-ML", "TAN-OMI-CR-ML"), ("TAN-OMI-CR-ML", "TAN-CR-ML"))
-DRAWS = 10  # of the folds of a cross-validated set, for some columns
-DRAWN_STRUCTURES = ("NB", "TAN-CMI", "TAN-OMI-CR", "TAN-CR")
 # which of several edges that gain the same is taken; the recipes have the first rule
 TIED, TIES = ("TAN-CR", "2-tree-CR"), ("parent first", "child first")
 READINGS_STORE = "p10-readings"
@@ -47,23 +47,15 @@ CLAIMS = (*ORDER, *((f"{structure}-ML", f"{structure}-CL") for structure in STRU
 
 
 def tasks(quick: bool) -> list[Task]:
-    """All columns but OMI-CRCL, which is an experiment of its own; then some columns on other draws
-    of the folds.
-    """
-    data, n_draws = (QUICK, 2) if quick else (BY_SIZE, DRAWS)
-    first = tasks_of(data, [structure for structure in STRUCTURES if structure != TRAINED])
-    crossed = [name for name in data if name not in FIXED]
-    return first + [
-        task
-        for seed in range(1, n_draws)
-        for task in tasks_of(crossed, DRAWN_STRUCTURES, ["ML"], seed)
-    ]
+    """All columns but OMI-CRCL, which is an experiment of its own."""
+    data = QUICK if quick else BY_SIZE
+    return tasks_of(data, [structure for structure in STRUCTURES if structure != TRAINED])
 
 
 def page(store: Store) -> Sequence[Block]:
     """Averages, what they say, the figures of each set, and the time that it took."""
     trained = trained_runs(store)
-    figures = accuracies(store) | accuracies(trained)
+    figures, found = accuracies(store) | accuracies(trained), drawn(store)
     return [
         Text(
             f"Stored: {runs_text(store, tasks(False))}, and {len(trained)} of OMI-CRCL with"
@@ -73,7 +65,9 @@ def page(store: Store) -> Sequence[Block]:
         claims(figures),
         *cells(figures, STRUCTURES),
         *tie_rules(store),
-        draws(store),
+        central_ranges(found),
+        *beyond(figures, found),
+        cl_beside_ml(figures),
         times([*store, *trained]),
     ]
 
@@ -160,29 +154,66 @@ def allowed() -> dict[str, float]:
     }
 
 
-def draws(store: Store) -> ResultTable:
-    """The range of the accuracy over draws of the folds, and where the published figure is."""
-    figures = [accuracies(store, seed) for seed in range(DRAWS)]
+def central_ranges(found: Places) -> ResultTable:
+    """The central 95 % of the accuracy over draws of the folds, and whether P10's is within."""
 
     def cell(data: str, tag: str) -> str:
-        found = [one[data, tag] for one in figures if (data, tag) in one]
-        if not found:
+        if (data, tag) not in found:
             return "–"
-        low, high, theirs = min(found), max(found), PUBLISHED[data, tag]
-        mark = f" {BETTER}" if theirs < low else f" {WORSE}" if theirs > high else ""
-        return f"{low:.1f} to {high:.1f} ({theirs:.1f}){mark}"
+        place = found[data, tag]
+        low, high = place.central
+        mark = "" if place.is_within else f" {BETTER if place.published < low else WORSE}"
+        return f"{low:.1f} to {high:.1f} ({place.published:.1f}){mark}"
 
     crossed = [data for data in FRIEDMAN if data not in FIXED]
-    rows = [
-        [data, *(cell(data, f"{structure}-ML") for structure in DRAWN_STRUCTURES)]
+    rows = [[data, *(cell(data, f"{structure}-ML") for structure in FOUR)] for data in crossed]
+    within = [
+        found[data, f"{s}-ML"].is_within
         for data in crossed
+        for s in FOUR
+        if (data, f"{s}-ML") in found
     ]
     note = (
-        f"Least and largest (published); {WORSE}: the published figure is above all draws;"
-        f" {BETTER}: below all."
+        f"Central 95 % (published); {WORSE}: the published figure is above; {BETTER}: below. It is"
+        f" within in {sum(within)} of {len(within)} cases."
     )
-    title = f"Accuracy (%) with ML parameters over {DRAWS} draws of the five folds"
-    return ResultTable(title, ["data set", *DRAWN_STRUCTURES], rows, note)
+    title = f"Accuracy (%) with ML parameters over {N_FEW} to {N_DRAWS} draws of the five folds"
+    return ResultTable(title, ["data set", *FOUR], rows, note)
+
+
+def cl_beside_ml(figures: Figures) -> ResultTable:
+    """The marked figures of CL beside those of ML: where P10 has the same, nothing was trained."""
+    limits, rows = allowed(), []
+    for data, structure in product(FRIEDMAN, STRUCTURES):
+        theirs, ours = (
+            [one.get((data, f"{structure}-{tables}"), math.nan) for tables in ("CL", "ML")]
+            for one in (PUBLISHED, figures)
+        )
+        if theirs[0] - ours[0] > limits[data]:
+            near = "yes" if theirs[0] - ours[1] <= limits[data] else "no"
+            same = "yes" if theirs[0] == theirs[1] else "no"
+            rows.append(
+                [data, structure, *map(figure_text, theirs), same, *map(figure_text, ours), near]
+            )
+    header = [
+        "data set", "", "CL in P10", "ML in P10", "the same", "CL", "ML", "ML within the tolerance",
+    ]  # fmt: skip
+    return ResultTable("Marked figures of CL parameters beside ML", header, rows, left=2)
+
+
+def beyond(figures: Figures, found: Places) -> list[Block]:
+    """The draws of the figures of single sets that are marked, as far as there are any."""
+    limits = allowed()
+    keys = [
+        (data, f"{structure}-{tables}")
+        for tables, data, structure in product(PARAMETERS, FRIEDMAN, STRUCTURES)
+        if abs(
+            figures.get((data, f"{structure}-{tables}"), math.nan)
+            - PUBLISHED[data, f"{structure}-{tables}"]
+        )
+        > limits[data]
+    ]
+    return draws_of(found, keys, "Marked figures, over draws of the folds")
 
 
 def times(results: Iterable[Result], structures: Sequence[str] = STRUCTURES) -> ResultTable:

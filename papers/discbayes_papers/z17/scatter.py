@@ -53,18 +53,24 @@ def _means(store: Store) -> ResultTable:
     for structure, (group, names), metric in product(
         shared.STRUCTURES, GROUPS.items(), ("error", "rmse")
     ):
-        tags = [f"{structure}-{letter}" for letter in ("M", *letters.values())]
-        kept = shared.with_errors(store, tags, shared.distinct(names))
-        found = np.array(list(shared.figures(store, metric, tags, kept).values()))
-        cells = ["–"] * len(tags)
-        if found.size:
+        base, n, cells = "–", 0, []
+        for letter in letters.values():
+            tags = [f"{structure}-M", f"{structure}-{letter}"]
+            kept = shared.with_errors(store, tags, shared.distinct(names))
+            found = np.array(list(shared.figures(store, metric, tags, kept).values()))
+            if not found.size:
+                cells.append("–")
+                continue
             means = [geometric_mean(column) for column in found.T]
-            cells = [f"{means[0]:.4f}", *(f"{mean / means[0]:.3f}" for mean in means[1:])]
-        rows.append([shared.STRUCTURES[structure], group, NAMES[metric], str(len(kept)), *cells])
+            if not n:
+                base, n = f"{means[0]:.4f}", len(kept)
+            fewer = "" if len(kept) == n else f" ({len(kept)})"
+            cells.append(f"{means[1] / means[0]:.3f}{fewer}")
+        rows.append([shared.STRUCTURES[structure], group, NAMES[metric], str(n), base, *cells])
     header = ["", "sets", "", "n", "generative", *letters]
     note = (
-        "Relative to the generative parameters. Sets on which one of them has no error are left"
-        " out."
+        "Relative to the generative parameters on the same sets, whose number is in brackets where"
+        " it is another than n. Sets on which one of the two has no error are left out."
     )
     return ResultTable("Geometric means (Figures 5, 8 and 11 of Z17)", header, rows, note, left=4)
 

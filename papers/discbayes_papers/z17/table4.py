@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from scipy.stats import fisher_exact
 
 from discbayes.evaluation.result_blocks import Block, ResultTable, Text
 from discbayes.evaluation.result_store import Store
@@ -34,7 +35,7 @@ def tasks(quick: bool) -> list[Task]:
 def page(store: Store) -> list[Block]:
     """Counts beside the published ones, then the figures behind them."""
     every = [_figures(store, metric, digits) for metric, digits in (("error", 2), ("rmse", 2))]
-    return [Text(shared.progress_note(store, LETTERS)), *_counts(store), *every]
+    return [Text(shared.progress_note(store, LETTERS)), *_counts(store), _chance(store), *every]
 
 
 def _counts(store: Store) -> list[Block]:
@@ -107,6 +108,33 @@ def marked_counts(ours: WinDrawLoss | None, published: Sequence[int]) -> list[st
     off = _share(counts) - _share(published)
     mark = "" if abs(off) <= TOLERANCE else f" {BETTER if off > 0 else WORSE}"
     return ["/".join(map(str, counts)) + mark, p_text(ours.p)]
+
+
+def chance(ours: WinDrawLoss | None, published: Sequence[int]) -> str:
+    """Two-sided p of Fisher's exact test on wins and losses, ours against the published ones."""
+    if ours is None:
+        return "–"
+    return p_text(fisher_exact([[ours.wins, ours.losses], [published[0], published[2]]]).pvalue)
+
+
+def _chance(store: Store) -> ResultTable:
+    rows = [
+        [
+            "big",
+            NAMES[metric],
+            *(
+                chance(compare(store, "big", metric, structure), counts)
+                for structure, counts in zip(
+                    shared.STRUCTURES, PUBLISHED["big", metric], strict=True
+                )
+            ),
+        ]
+        for group, metric in PUBLISHED
+        if group == "big"
+    ]
+    title = "Big sets: may the wins and losses be those of Z17 by chance?"
+    note = "Two-sided p of Fisher's exact test; draws are left out."
+    return ResultTable(title, ["sets", "", *shared.STRUCTURES.values()], rows, note, left=2)
 
 
 def _share(counts: Sequence[int]) -> float:

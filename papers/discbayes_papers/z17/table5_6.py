@@ -9,9 +9,9 @@ from discbayes.evaluation.result_blocks import Block, ResultTable, Text
 from discbayes.evaluation.result_store import Store
 from discbayes.evaluation.statistics import WinDrawLoss
 from discbayes_papers.experiment import Experiment
-from discbayes_papers.figures import BETTER, WORSE
-from discbayes_papers.z17 import curves, shared
-from discbayes_papers.z17.table4 import TOLERANCE, marked_counts
+from discbayes_papers.figures import BETTER, WORSE, beside_store
+from discbayes_papers.z17 import curves, e_code, shared
+from discbayes_papers.z17.table4 import TOLERANCE, chance, marked_counts
 
 AFTER = (5, 10, 50)
 # Wins, draws and losses of w against d (Table 5) and e (Table 6), by structure: NB, TAN, KDB-1.
@@ -28,7 +28,14 @@ NOTE = (
 def page(store: Store) -> list[Block]:
     """Counts from both starts beside the published ones, and those of SciPy's solver."""
     tables = [_table(store, against, start) for start, against in product(curves.STARTS, TABLES)]
-    return [Text(curves.progress_note(store)), *tables, _by_scipy(store)]
+    simulated = e_code.page(beside_store(store, e_code.EXPERIMENT.rows))[1:]
+    return [
+        Text(curves.progress_note(store)),
+        *tables,
+        _chance(store),
+        _by_scipy(store),
+        *simulated,
+    ]
 
 
 def _table(store: Store, against: str, start: str) -> ResultTable:
@@ -62,6 +69,22 @@ def _cells(found: curves.Pairs, after: int, published: Sequence[int]) -> list[st
 
 def _counts(found: WinDrawLoss) -> str:
     return f"{found.wins}/{found.draws}/{found.losses}"
+
+
+def _chance(store: Store) -> ResultTable:
+    rows = []
+    for start, against, after in product(curves.STARTS, TABLES, AFTER):
+        cells = []
+        for structure, counts in zip(
+            shared.STRUCTURES, PUBLISHED[against, "big", str(after)], strict=True
+        ):
+            found = curves.pairs(store, structure, start, against, shared.BIG)
+            cells.append(chance(curves.wins(found, after, draw=0.0), counts))
+        rows.append([start, against, str(after), *cells])
+    header = ["start", "against", "after", *shared.STRUCTURES.values()]
+    title = "Big sets: may the wins and losses be those of Z17 by chance?"
+    note = "Two-sided p of Fisher's exact test, ours with every difference counted."
+    return ResultTable(title, header, rows, note, left=3)
 
 
 def _by_scipy(store: Store) -> ResultTable:

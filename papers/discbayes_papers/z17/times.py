@@ -39,6 +39,8 @@ def _table(
     store: Store, measure: str, tags: list[str], group: str = "all"
 ) -> dict[str, list[float]]:
     names = shared.distinct(GROUPS[group])
+    if any(tag.endswith(f"-{shared.SLOWEST}") for tag in tags):  # which ends early on these
+        names = [name for name in names if name not in shared.SHORT]
     if measure == "seconds":
         return shared.training_seconds(store, tags, names)
     return shared.figures(store, measure, tags, names)
@@ -47,15 +49,21 @@ def _table(
 def _means(store: Store) -> ResultTable:
     rows, present = [], shared.present(store, LETTERS)
     for structure, group, measure in product(shared.STRUCTURES, GROUPS, MEASURES):
-        timed = measure == "seconds"
-        letters = [*(["M"] if timed else []), *present.values()]
-        found = _table(store, measure, [f"{structure}-{letter}" for letter in letters], group)
+        found = _table(store, measure, [f"{structure}-M", f"{structure}-W"], group)
         if not found:
             continue
-        means = [geometric_mean(column) for column in np.array(list(found.values())).T]
-        generative = f"{1000 * means.pop(0):.2f}" if timed else ""
-        first = f"{1000 * means[0]:.1f}" if timed else f"{means[0]:.0f}"
-        ratios = [f"{mean / means[0]:.2f}" for mean in means[1:]]
+        timed = measure == "seconds"
+        base, mine = (geometric_mean(column) for column in np.array(list(found.values())).T)
+        generative = f"{1000 * base:.2f}" if timed else ""
+        first = f"{1000 * mine:.1f}" if timed else f"{mine:.0f}"
+        ratios = [
+            _ratio(
+                _table(store, measure, [f"{structure}-W", f"{structure}-{letter}"], group),
+                len(found),
+            )
+            for name, letter in present.items()
+            if name != "w"
+        ]
         rows.append(
             [
                 shared.STRUCTURES[structure],
@@ -74,6 +82,14 @@ def _means(store: Store) -> ResultTable:
         f"{PUBLISHED['d']}, e {PUBLISHED['e']}."
     )
     return ResultTable("Geometric means (Figures 6, 9 and 12 of Z17)", header, rows, note, left=3)
+
+
+def _ratio(found: dict[str, list[float]], n: int) -> str:
+    """How many times that of w the other takes, and on how many sets if these are fewer."""
+    if not found:
+        return "–"
+    w, other = (geometric_mean(column) for column in np.array(list(found.values())).T)
+    return f"{other / w:.2f}" + ("" if len(found) == n else f" ({len(found)})")
 
 
 def _friedman(store: Store, structure: str, measure: str) -> Friedman | None:
