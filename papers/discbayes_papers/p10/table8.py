@@ -233,10 +233,12 @@ def by_chance(store: Store, ours: Figures) -> ResultTable:
         folds = 0.0 if place is None else float(place.values.std())
         orders = ours[name, "RO-CR std"] if column in ("RO-CR min", "RO-CR max") else 0.0
         both = sqrt(2 * (folds**2 + orders**2))
+        if not both:  # one published split, and no order at random
+            continue
         rows.append(
             [
                 name, column, f"{difference:+.2f}", figure_text(folds), figure_text(orders),
-                figure_text(difference / both if both else nan),
+                figure_text(difference / both),
             ]
         )  # fmt: skip
     header = ["data set", "column", "difference", "over folds", "over orders", "in deviations"]
