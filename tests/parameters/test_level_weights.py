@@ -452,10 +452,11 @@ def test_free_cells_are_those_of_the_same_values():
         return found
 
     known, there = one.free_like(two), cells_of(one)
+    n_b = int(two.layout.n_states[1])  # of the other parent that feature 2 has
     assert len(known) == len(cells_of(two))
     for (i, line, state), place in zip(cells_of(two), known, strict=True):
         if i == 3:  # has another parent
             assert place == -1
             continue
-        same = (i, line // (3 if i == 2 else 1), state)
+        same = (i, line // (n_b if i == 2 else 1), state)
         assert there[place] == same if same in there else place == -1

@@ -435,7 +435,7 @@ def test_settings_of_the_classifier_are_listed(fitted):
         ("nb", "ml", []),
         ("tan", "ml", ["edge"]),
         ("tan", "hybrid", ["edge", "iteration"]),
-        ("auto", "auto", ["chosen", "iteration"]),
+        ("auto", "auto", ["chosen", "edge", "iteration"]),
         (HillClimb(), "ml", ["move"]),
         (GreedyEdges(k=2), "cl", ["abandoned", "iteration"]),
         (SuperParent(k=2), "ml", ["abandoned"]),

@@ -278,7 +278,7 @@ def claiming(document, width):
 
 def false_heads(document):
     """Other formats, versions and checksums."""
-    for version in (0, -1, 5, 10**30, "1", 1.0, True, None):
+    for version in (0, -1, 6, 10**30, "1", 1.0, True, None):
         yield partial(resealed, document, ("version",), version)
     for name in ("", "discbayes", "discbayes-model ", None, 1):
         yield partial(resealed, document, ("format",), name)

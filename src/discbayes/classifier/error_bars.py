@@ -138,7 +138,7 @@ class ErrorBars:
         Where the draws are from.
     draws : tuple of CalibratedPosterior or PooledPosterior
         The draws.
-    alphas : DirichletTables or None
+    counts : DirichletTables or None
         The Dirichlet distributions of which the draws are.
 
     Examples
@@ -153,7 +153,7 @@ class ErrorBars:
     classifier: Any
     kind: str
     draws: tuple[Draw, ...]
-    alphas: DirichletTables | None = None
+    counts: DirichletTables | None = None
 
     def interval(self, X: Any, level: float = LEVEL) -> Interval:
         """Return intervals of P(c | x observed).
@@ -258,8 +258,8 @@ class ErrorBars:
             )
         network = self.classifier.network_
         features, log_class = _apart(network.parameters)
-        if self.alphas is not None:
-            of_class, thetas = self.alphas.ends(share)
+        if self.counts is not None:
+            of_class, thetas = self.counts.ends(share)
         else:
             self._require_one_structure()
             drawn = [_apart(draw.network.parameters) for draw in self._members]

@@ -1000,7 +1000,7 @@ class BayesNetClassifier(WithOldLimits, PosteriorClassifier):
         >>> clf = BayesNetClassifier().fit(iris.X[::2], iris.y[::2])
         >>> rows = [{"petal width (cm)": 0.2}, {"sepal width (cm)": 3.0}]
         >>> clf.same_decision(rows, held_out=iris.X[1::2]).round(1).tolist()
-        [0.9, 0.5]
+        [1.0, 0.5]
         """
         require_integer("n_draws", n_draws, 1)
         if not is_integer(random_state, 0):

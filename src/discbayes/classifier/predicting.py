@@ -134,7 +134,7 @@ class PosteriorClassifier(ClassifierMixin, BaseEstimator):
         >>> iris = load_dataset("iris")
         >>> clf = BayesNetClassifier().fit(iris.X, iris.y)
         >>> clf.predict_proba({"petal width (cm)": 1.0}).round(2).tolist()
-        [[0.2, 0.78, 0.02]]
+        [[0.18, 0.81, 0.02]]
         """
         if is_source(X):
             return self._predict_source(X, "predict_proba", class_prior=class_prior)
