@@ -690,20 +690,45 @@ def learn_scale(
     float
         The factor on the log odds beyond those of the class shares.
     """
+    rows = _beyond_shares([log_joint], classes, weight, class_shares)
+
+    def loss(log_scale: float) -> float:
+        scores = rows.shares + np.exp(log_scale) * rows.log_odds[0]
+        # as if half a row spoke for a scale of one
+        return float(rows.weight @ rows.lost(scores)) + 0.5 * log_scale**2
+
+    limits = (np.log(MIN_SCALE), np.log(MAX_SCALE))
+    return float(np.exp(minimize_scalar(loss, bounds=limits, method="bounded").x))
+
+
+class _BeyondShares(NamedTuple):
+    """Rows of classes that have a share, and log-joints beyond the logarithms of these shares."""
+
+    used: np.ndarray
+    shares: np.ndarray
+    weight: np.ndarray
+    own_class: tuple[np.ndarray, np.ndarray]
+    log_odds: list[np.ndarray]
+
+    def lost(self, scores: np.ndarray) -> np.ndarray:
+        """Return the log loss of each row."""
+        return log_marginal(scores) - scores[self.own_class]
+
+
+def _beyond_shares(
+    log_joints: Sequence[np.ndarray],
+    classes: np.ndarray,
+    weight: np.ndarray,
+    class_shares: np.ndarray,
+) -> _BeyondShares:
+    """Return the rows that count, as networks predict them."""
     with np.errstate(divide="ignore"):
         shares = np.log(class_shares)
     kept = np.isfinite(shares)
     used = (weight > 0) & kept[classes]
-    away = log_joint[used][:, kept] - shares[kept]
-    own = (np.arange(len(away)), (np.cumsum(kept) - 1)[classes[used]])
-
-    def loss(log_scale: float) -> float:
-        scores = shares[kept] + np.exp(log_scale) * away
-        # as if half a row spoke for a scale of one
-        return float(weight[used] @ (log_marginal(scores) - scores[own])) + 0.5 * log_scale**2
-
-    limits = (np.log(MIN_SCALE), np.log(MAX_SCALE))
-    return float(np.exp(minimize_scalar(loss, bounds=limits, method="bounded").x))
+    own_class = (np.arange(np.count_nonzero(used)), (np.cumsum(kept) - 1)[classes[used]])
+    log_odds = [found[used][:, kept] - shares[kept] for found in log_joints]
+    return _BeyondShares(used, shares[kept], weight[used], own_class, log_odds)
 
 
 class PredictedRows(NamedTuple):
@@ -752,26 +777,19 @@ def learn_pool_weights(
     scale, exponent : float
         The numbers of `LogPool`. The exponent is one of ``EXPONENTS``.
     """
-    with np.errstate(divide="ignore"):
-        shares = np.log(class_shares)
-    kept = np.isfinite(shares)
-    used = (weight > 0) & kept[classes]
-    shares, weight = shares[kept], weight[used]
-    away, away_generative = (
-        found[used][:, kept] - shares for found in (rows.log_joint, rows.generative)
-    )
-    own_class = (np.arange(weight.size), (np.cumsum(kept) - 1)[classes[used]])
-    known = _share_known(rows.share[used], usual_missing)
+    kept = _beyond_shares([rows.log_joint, rows.generative], classes, weight, class_shares)
+    of_network, of_generative = kept.log_odds
+    known = _share_known(rows.share[kept.used], usual_missing)
 
     def best_scale(exponent: float) -> tuple[float, float, float]:
-        own = (rows.usual[used] * known**exponent)[:, None]
-        scores_of_own = shares + own * away
+        own = (rows.usual[kept.used] * known**exponent)[:, None]
+        scores_of_own = kept.shares + own * of_network
 
         def loss(log_scale: float) -> float:
-            scale = np.exp(log_scale * (1 - rows.hidden[used]))[:, None]
-            scores = scores_of_own + (1 - own) * scale * away_generative
-            lost = np.minimum(log_marginal(scores) - scores[own_class], MAX_LOSS)
-            return float(weight @ lost) + 0.5 * log_scale**2
+            scale = np.exp(log_scale * (1 - rows.hidden[kept.used]))[:, None]
+            scores = scores_of_own + (1 - own) * scale * of_generative
+            lost = np.minimum(kept.lost(scores), MAX_LOSS)
+            return float(kept.weight @ lost) + 0.5 * log_scale**2
 
         limits = (np.log(MIN_SCALE), np.log(MAX_SCALE))
         found = minimize_scalar(loss, bounds=limits, method="bounded", options={"xatol": 1e-3})
