@@ -45,14 +45,14 @@ from discbayes.classifier.fitting import (
     share_missing,
     weigh_and_count,
 )
+from discbayes.classifier.hidden_values import draws_of, predict_hidden
 from discbayes.classifier.training_rows import TrainingRows
 from discbayes.counts import Counts
 from discbayes.data import FrameEncoder
 from discbayes.data.folds import FoldAssignment, rows_beyond
-from discbayes.data.row_keys import numbers_of_content
 from discbayes.data.rows import Rows
 from discbayes.engine import Context
-from discbayes.inference import ESTIMATE, blank_rows, elimination_cells, log_marginal
+from discbayes.inference import log_marginal
 from discbayes.network import CPTs, Layout, Structure
 from discbayes.parameters import HierarchicalSmoothing, LevelWeightedCCBN
 from discbayes.parameters.configurations import Configurations, cells_of
@@ -79,10 +79,6 @@ PENALTIES = (30.0, 10.0, 3.0, 1.0, 0.3, 0.1)  # of free parameters
 # of the weights of features, beyond those that all features share: the first, then away from it
 WEIGHT_PENALTY = 10.0
 WEIGHT_PENALTIES = ((30.0, 100.0), (3.0, 1.0))
-HIDDEN_SHARES = 0.1, 0.5  # of values that are hidden to learn the weights of a pool: from, to
-# about so many rows have hidden values: a share of many rows; few rows are taken several times
-ENOUGH_HIDDEN, MAX_DRAWS = 1_000, 4
-MAX_HIDDEN_CELLS = 300_000  # that marginalize the hidden values of a row: one with more is not used
 
 
 @dataclass(frozen=True)
@@ -170,37 +166,46 @@ def choose_network(
             | comparison.means,
         )
         pools = plan.calibration is not None and plan.calibration.method == "pool"
-        parts = comparison.parts
-        probabilities = np.exp(-comparison.losses(chosen))
-        # a user who asks for missing="value" means it in every row
-        unusual = UNUSUAL if plan.chooses_missing and plan.encoder.missing == "value" else 0.0
-        n_draws = int(np.clip(ENOUGH_HIDDEN // folds.rows.size, 1, MAX_DRAWS))
-        share = ENOUGH_HIDDEN / folds.rows.size
-        hidden = [part.hide(chosen, unusual, n_draws, share) for part in parts] if pools else []
+        pool = _learn_pool(plan, encoder, folds, comparison, chosen) if pools else None
+    loss, start = comparison.mean_loss(chosen), comparison.parts[0].fitted(chosen)
     plan = _with_choice(plan, chosen)
-    plan.parameters.begin_with = parts[0].fitted(chosen)
-    plan.parameters.tol = float(
-        np.clip(FINAL_SHARE * comparison.mean_loss(chosen), *FINAL_TOLERANCE)
-    )
-    if not pools:
-        return plan, None
+    plan.parameters.begin_with = start
+    plan.parameters.tol = float(np.clip(FINAL_SHARE * loss, *FINAL_TOLERANCE))
+    return plan, pool
+
+
+def _learn_pool(
+    plan: FitPlan,
+    encoder: FrameEncoder,
+    folds: FoldAssignment,
+    comparison: ChoiceComparison,
+    chosen: Choice,
+) -> Callable[[BayesNet], LogPool]:
+    """Learn the numbers of the log pool from held-out rows; its generative network comes later."""
+    parts, probabilities = comparison.parts, np.exp(-comparison.losses(chosen))
+    # a user who asks for missing="value" means it in every row
+    unusual = UNUSUAL if plan.chooses_missing and plan.encoder.missing == "value" else 0.0
+    n_rows = folds.rows.size
+    hidden = [
+        predict_hidden(*part.networks(chosen), part.codes, part.weight, n_rows, unusual)
+        for part in parts
+    ]
     weight, shares = calibration_weights(plan, folds, encoder.classes_)
-    doubt = learn_doubt(probabilities, shares[folds.classes], weight)
     usual = float(np.mean([part.share_missing for part in parts]))
     starts = starts_of([part.classes.size for part in parts])
     places = np.concatenate([starts[k] + found.rows for k, found in enumerate(hidden)])
     scale, exponent = learn_pool_weights(
-        PredictedRows(*(np.concatenate(parts) for parts in zip(*hidden, strict=True))),
+        PredictedRows(*(np.concatenate(found) for found in zip(*hidden, strict=True))),
         folds.classes[places],
-        weight[places] / n_draws,
+        weight[places] / draws_of(n_rows),
         shares,
         usual,
     )
-    return plan, partial(
+    return partial(
         LogPool,
         shares,
         scale=scale,
-        doubt=doubt,
+        doubt=learn_doubt(probabilities, shares[folds.classes], weight),
         usual_missing=usual,
         unusual=unusual,
         exponent=exponent,
@@ -412,63 +417,16 @@ class HeldOutFold:
         """The share of missing values in the rows to learn from."""
         return share_missing(self.data, self.counts)
 
-    def hide(self, choice: Choice, unusual: float, n_draws: int, share: float) -> PredictedRows:
-        """Hide values of a share of the held-out rows, and return what networks predict of them.
-
-        Where there are few rows, values of each of them are hidden several times.
-        """
-        network, generative = self._networks(choice)
-        pool = LogPool(network.prior, generative, 1.0, unusual=unusual)
-        codes = np.concatenate([self._hidden(pool, draw) for draw in range(n_draws)], axis=1)
-        rows = np.tile(np.arange(self.classes.size), n_draws)
-        taken = np.tile(self._some_rows(share), n_draws)
-        rows, codes = rows[taken], codes[:, taken]
-        taken = _is_cheap(network, codes)
-        rows, codes = rows[taken], np.ascontiguousarray(codes[:, taken])
-        hidden = pool.hidden(codes)
-        return PredictedRows(
-            rows,
-            network.log_joint_of(codes),
-            pool.observed.log_joint_of(hidden),
-            pool.share_missing(codes),
-            pool.share_missing(hidden),
-            pool.usual(codes),
-        )
-
-    def _some_rows(self, share: float) -> np.ndarray:
-        """Return which held-out rows are about a share of them, by what is in the rows."""
-        taken = numbers_of_content(self.codes, self.weight, MAX_DRAWS)[0] < share
-        if 2 * taken.sum() < share * taken.size:  # many rows are alike
-            taken[:] = True
-        return taken
-
-    def _networks(self, choice: Choice) -> list[BayesNet]:
+    def networks(self, choice: Choice) -> tuple[BayesNet, BayesNet]:
         """Return the network of a choice that was compared, and its generative estimates."""
         levels, smoothing = self._prepared(choice.max_parents).levels, HierarchicalSmoothing()
         weights = LevelWeights(levels, choice.cell_penalty is not None, self.context.n_jobs)
         structure = choice.of_structure(self.structure)
-        found = [
+        generative = smoothing.learn(self.data, self.counts, structure, self.context)
+        return (
             self.network(choice.parameters, weights.tables(self._points[choice])),
-            self.network(
-                smoothing, smoothing.learn(self.data, self.counts, structure, self.context)
-            ),
-        ]
-        # the limits of the settings are for rows that are asked for
-        return [replace(each, max_cells=10**9, beyond_max_cells=ESTIMATE) for each in found]
-
-    def _hidden(self, pool: LogPool, draw: int) -> np.ndarray:
-        """Return the codes of the held-out rows with values hidden, by what is in the rows.
-
-        A value "missing" that is evidence in every row is not hidden, nor are values of its column.
-        """
-        features, cards = self.data.domain.features, self.data.cards[:, None]
-        marks = cards - pool.reads_missing[:, None]
-        is_evidence = np.array([feature.reads_missing for feature in features])
-        by_row, by_cell = numbers_of_content(self.codes, self.weight, draw)
-        least, most = HIDDEN_SHARES
-        hidden = by_cell < least + (most - least) * by_row
-        hidden &= ~(is_evidence & ~pool.reads_missing)[:, None] & (self.codes < cards)
-        return np.where(hidden, marks, self.codes).astype(self.codes.dtype)
+            self.network(smoothing, generative),
+        )
 
     def _prepared(self, max_parents: int) -> PreparedLevels:
         """Return the levels of a number of parents, and the rows for fits of their weights."""
@@ -483,15 +441,6 @@ class HeldOutFold:
         """Return the network of tables that were learned without the held-out rows."""
         plan = replace(self.plan, parameters=parameters)
         return make_network(plan, self.data.domain, tables, self.counts.class_count)
-
-
-def _is_cheap(network: BayesNet, codes: np.ndarray) -> np.ndarray:
-    """Return in which rows the missing values are marginalized with few cells."""
-    tables, rows = network.parameters, range(codes.shape[1])
-    of_all = elimination_cells(tables, blank_rows(tables, 1), every=True)
-    if tables.structure.is_forest or of_all <= MAX_HIDDEN_CELLS:
-        return np.ones(len(rows), bool)
-    return np.array([elimination_cells(tables, codes[:, [k]]) <= MAX_HIDDEN_CELLS for k in rows])
 
 
 def open_folds(
