@@ -7,9 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from discbayes.evaluation.result_blocks import Block, ResultTable
+from discbayes.evaluation.result_blocks import Block, ResultTable, Text
 from discbayes.evaluation.result_store import Store
+from discbayes.evaluation.tasks import Task
 from discbayes_papers.experiment import Figures
+from discbayes_papers.figures import runs_text
 
 CENTRAL = (0.025, 0.975)
 DIGIT = 0.005  # half of the last digit that is published
@@ -83,3 +85,8 @@ def draws_of(found: Places, keys: Sequence[tuple[str, str]], title: str) -> list
         if key[0] == data and key[1].partition(", ")[0] == recipe
     }
     return [draws_table(kept, title)] if kept else []
+
+
+def draws_page(store: Store, tasks: Sequence[Task], found: Places, title: str) -> list[Block]:
+    """How many of all tasks are stored, and the table of all draws."""
+    return [Text(f"Stored: {runs_text(store, tasks)}."), draws_table(found, title)]

@@ -175,7 +175,7 @@ def factorized(counts: np.ndarray, theta: np.ndarray) -> float:
 
 
 def _negative(free: np.ndarray, counts: np.ndarray) -> tuple[float, np.ndarray]:
-    """Less Equation 14 over free numbers whose softmax θ is, and its gradient."""
+    """Less Equation 14 over unconstrained parameters whose softmax θ is, and its gradient."""
     theta = np.exp(free.reshape(counts.shape))
     theta /= theta.sum(axis=1, keepdims=True)
     within = counts.sum(axis=1, keepdims=True)

@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from discbayes.evaluation.result_blocks import Block, Text
+from discbayes.evaluation.result_blocks import Block
 from discbayes.evaluation.result_store import Result, Store
 from discbayes.evaluation.tasks import Task
 from discbayes.parameters import MaximumLikelihood
 from discbayes.recipes import parse
-from discbayes_papers.draws import Places, draws_table, places
+from discbayes_papers.draws import Places, draws_page, places
 from discbayes_papers.experiment import Experiment, Figures, read_figures
-from discbayes_papers.figures import beside_store, runs_text
+from discbayes_papers.figures import beside_store
 from discbayes_papers.learning import FittedParts, learn_structure, learn_tables
 from discbayes_papers.p10.orders import n_right
 from discbayes_papers.p10.shared import QUICK, n_folds
@@ -141,7 +141,7 @@ def drawn(store: Store) -> Places:
 def page(store: Store) -> list[Block]:
     """All draws."""
     title = "Accuracy (%) over draws, and P10's figure among them"
-    return [Text(f"Stored: {runs_text(store, tasks(False))}."), draws_table(drawn(store), title)]
+    return draws_page(store, tasks(quick=False), drawn(store), title)
 
 
 EXPERIMENT = Experiment(

@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 
 from discbayes.evaluation.metrics import accuracy
-from discbayes.evaluation.result_blocks import Block, Text
+from discbayes.evaluation.result_blocks import Block
 from discbayes.evaluation.result_store import Result, Store
 from discbayes.evaluation.tasks import Task
-from discbayes_papers.draws import Places, draws_table, places
+from discbayes_papers.draws import Places, draws_page, places
 from discbayes_papers.experiment import Experiment, Figures, read_figures
-from discbayes_papers.figures import beside_store, runs_text
+from discbayes_papers.figures import beside_store
 from discbayes_papers.learning import shares
 from discbayes_papers.p13.shared import METHODS, QUICK, fit, n_splits, p13_part
 
@@ -66,7 +66,7 @@ def drawn(store: Store) -> Places:
 def page(store: Store) -> Sequence[Block]:
     """All draws."""
     title = "Accuracy (%) over draws of the folds, and P13's figure among them"
-    return [Text(f"Stored: {runs_text(store, tasks(False))}."), draws_table(drawn(store), title)]
+    return draws_page(store, tasks(quick=False), drawn(store), title)
 
 
 EXPERIMENT = Experiment(

@@ -1,5 +1,5 @@
-"""Z17 Figure 3: features that differ in influence, and how fast weights and free numbers
-converge.
+"""Z17 Figure 3: features that differ in influence, and how fast weights and unconstrained
+parameters converge.
 """
 
 from __future__ import annotations

@@ -113,7 +113,8 @@ EXPERIMENT = Experiment(
     paper="Z17",
     where="Tables 5 and 6, appendix D",
     title=(
-        "Weights against free numbers and normalised tables: the likelihood after some iterations"
+        "Weights against unconstrained parameters and normalised tables: the likelihood after some"
+        " iterations"
     ),
     tasks=curves.tasks,
     page=page,

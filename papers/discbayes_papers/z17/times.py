@@ -153,7 +153,9 @@ EXPERIMENT = Experiment(
     name="z17-times",
     paper="Z17",
     where="Figures 6, 9, 12 and 20 to 22, appendix C",
-    title="Training times and iterations of weights, free numbers and normalised tables",
+    title=(
+        "Training times and iterations of weights, unconstrained parameters and normalised tables"
+    ),
     tasks=tasks,
     page=page,
     metrics=shared.METRICS,
